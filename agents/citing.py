@@ -1,0 +1,68 @@
+"""From a stretch of a passage to a citation: page, verbatim quote, boxes to highlight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.ledger import Ledger
+from core.text import line_boxes, sentences
+from core.types import Citation, PageBoxes, Passage, Span
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Characters start to end of a passage's text, which is what can be cited."""
+
+    passage: Passage
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.passage.text[self.start : self.end]
+
+
+def sentences_of(passages: Sequence[Passage], shortest: int = 12) -> list[Sentence]:
+    """All sentences in the order of the passages, page numbers and other crumbs left out, no text twice."""
+    seen: set[str] = set()
+    found = []
+    for passage in passages:
+        for start, end in sentences(passage.text):
+            text = passage.text[start:end]
+            if len(text.strip()) >= shortest and text not in seen:
+                seen.add(text)
+                found.append(Sentence(passage, start, end))
+    return found
+
+
+def cite(sentence: Sentence, number: int, ledger: Ledger) -> Citation:
+    """The citation of a sentence. Its quote is read from the stored page, so it is verbatim by construction."""
+    passage = sentence.passage
+    spans = _spans_within(passage.spans, sentence.start, sentence.end)
+    pages = {span.page: ledger.page(passage.document_id, span.page) for span in spans}
+    return Citation(
+        number=number,
+        document_id=passage.document_id,
+        document=passage.document,
+        title=passage.title,
+        page=spans[0].page,
+        section=passage.section,
+        quote="\n".join(pages[span.page].text[span.start : span.end] for span in spans),
+        spans=spans,
+        highlights=tuple(
+            PageBoxes(page=span.page, boxes=line_boxes(pages[span.page], span.start, span.end)) for span in spans
+        ),
+    )
+
+
+def _spans_within(spans: Sequence[Span], start: int, end: int) -> tuple[Span, ...]:
+    """The parts of the page spans under characters start to end of their joined text (one '\\n' between spans)."""
+    found, offset = [], 0
+    for span in spans:
+        length = span.end - span.start
+        first, last = max(start - offset, 0), min(end - offset, length)
+        if first < last:
+            found.append(Span(page=span.page, start=span.start + first, end=span.start + last))
+        offset += length + 1
+    return tuple(found)

@@ -1,0 +1,140 @@
+"""The orchestrator: router, retriever, reasoner, reflector in this order, within a budget, into one trace."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal
+
+from agents.draft import Draft
+from agents.quoter import Quoter
+from agents.reflector import Reflector
+from agents.retriever import Retriever
+from agents.router import Router
+from agents.writer import Writer
+from core.errors import LLMNotConfigured
+from core.trace import Tracer
+from core.types import Answer, Document, Event, Passage, Reflection, Route, Turn, Usage
+
+Policy = Literal["auto", "quote", "llm"]
+NOT_FOUND = "Nothing in the library supports an answer to this question."
+NOT_FOUND_HERE = "The nearest passages are listed below; none of them answers it."
+GREETING = "Ask me about the documents in this library: each sentence of an answer comes with its page and its quote."
+
+
+class Orchestrator:
+    def __init__(
+        self,
+        router: Router,
+        retriever: Retriever,
+        quoter: Quoter,
+        writer: Writer | None,
+        reflector: Reflector,
+        budget_s: float,
+    ) -> None:
+        self._router = router
+        self._retriever = retriever
+        self._quoter = quoter
+        self._writer = writer
+        self._reflector = reflector
+        self._budget_s = budget_s
+
+    async def ask(
+        self,
+        question: str,
+        history: Sequence[Turn],
+        library: Sequence[Document],
+        limit_to: Sequence[str],
+        policy: Policy,
+        tracer: Tracer,
+    ) -> Answer:
+        """The answer; QuaereErrors of any stage pass through, recorded in the tracer."""
+        writer = self._writer_for(policy)
+        async with tracer.stage("router") as step:
+            route, usage = await self._router.route(question, history, library, limit_to)
+            step.summary = f"{route.kind}: {route.reason} ({route.decided_by})"
+            step.details = {"question": route.question}
+        if route.kind == "chat":
+            return _answer(question, Draft((), (), "none"), (), Reflection(support=0), tracer, usage, GREETING)
+        passages = await self._retrieve(route, tracer)
+        draft, partial = await self._reason(route, passages, writer, tracer)
+        async with tracer.stage("reflector") as step:
+            reflection = self._reflector.reflect(draft.claims, draft.citations)
+            step.summary = f"support {reflection.support:.2f} over {len(draft.claims)} claims"
+        return _answer(question, draft, passages, reflection, tracer, usage + draft.usage, partial=partial)
+
+    def _writer_for(self, policy: Policy) -> Writer | None:
+        if policy == "llm" and self._writer is None:
+            raise LLMNotConfigured(
+                "no language model is configured", hint="set QUAERE_LLM__BASE_URL and QUAERE_LLM__MODEL, or quote"
+            )
+        return None if policy == "quote" else self._writer
+
+    async def _retrieve(self, route: Route, tracer: Tracer) -> tuple[Passage, ...]:
+        async with tracer.stage("retriever") as step:
+            passages = await self._retriever.retrieve(route)
+            pages = {(p.document_id, p.page) for p in passages}
+            step.summary = f"{len(passages)} passages from {len(pages)} pages by {' + '.join(route.channels)}"
+            step.details = {"channels": ", ".join(route.channels), "reranker": "none"}
+            if route.kind == "relation":
+                step.degraded = "no knowledge graph: a question of relation is answered from passages"
+        return passages
+
+    async def _reason(
+        self, route: Route, passages: Sequence[Passage], writer: Writer | None, tracer: Tracer
+    ) -> tuple[Draft, bool]:
+        """(draft, whether the budget ran out and the draft quotes instead of being written)."""
+        if writer is not None:
+            try:
+                async with tracer.stage("reasoner") as step, asyncio.timeout(self._budget_s):
+                    draft = await writer.write(route.question, passages, _teller(tracer))
+                    step.summary = f"{len(draft.claims)} claims written by {draft.model or 'the language model'}"
+                    step.details = {"dropped": draft.dropped, "tokens": draft.usage.completion_tokens}
+                    return draft, False
+            except TimeoutError:
+                pass  # recorded as the stage's error; the best that is left is to quote
+        async with tracer.stage("reasoner") as step:
+            draft = await self._quoter.quote(route, passages)
+            step.summary = f"{len(draft.claims)} sentences quoted"
+            if writer is not None:
+                step.degraded = f"the budget of {self._budget_s:g} s ran out: quoted, not written"
+            await tracer.tell(Event(kind="text", text=draft.text))
+        return draft, writer is not None
+
+
+def _teller(tracer: Tracer):  # type: ignore[no-untyped-def]
+    async def tell(text: str) -> None:
+        await tracer.tell(Event(kind="text", text=text))
+
+    return tell
+
+
+def _answer(
+    question: str,
+    draft: Draft,
+    passages: Sequence[Passage],
+    reflection: Reflection,
+    tracer: Tracer,
+    usage: Usage,
+    text: str = "",
+    partial: bool = False,
+) -> Answer:
+    nothing = NOT_FOUND + (" " + NOT_FOUND_HERE if passages else "")
+    claims = tuple(
+        claim.model_copy(update={"support": score.support})
+        for claim, score in zip(draft.claims, reflection.claims, strict=True)
+    )
+    return Answer(
+        question=question,
+        text=text or draft.text or nothing,
+        claims=claims,
+        citations=draft.citations,
+        nearest=() if draft.claims else tuple(passages[:3]),
+        written_by=draft.written_by,
+        model=draft.model,
+        partial=partial,
+        reflection=reflection,
+        trace_id=tracer.id,
+        trace=tracer.steps,
+        usage=usage,
+    )

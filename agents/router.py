@@ -1,0 +1,101 @@
+"""The router: what kind of question this is, and what it asks for once its follow-up words are resolved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from core.llm import LLM, Message
+from core.prompts import prompt
+from core.types import Document, Route, RouteKind, Turn, Usage
+from retrieval.search import CHANNELS
+from retrieval.tokens import tokenise
+
+_CHAT = re.compile(
+    r"^\W*(hi|hello|hey|good (morning|afternoon|evening)|thanks?( you)?|thank you( very much)?|bye|"
+    r"who are you|what can you do|help|你好|谢谢|您好|안녕(하세요)?|감사합니다|hallo|danke|bonjour|merci)\W*$",
+    re.IGNORECASE,
+)
+_SUMMARY = re.compile(
+    r"\b(summar(y|ies|i[sz]e[ds]?)|overview|tl;?dr|main (ideas?|points?|contributions?|findings?|results?)|"
+    r"key (ideas?|points?|contributions?|findings?|takeaways?)|"
+    r"what (is|are|does) (this|the|these|those|each)( \w+){0,3} (papers?|documents?|articles?|reports?)( all)? "
+    r"(about|say|cover|discuss))\b|总结|概括|概述|主要(内容|贡献|观点|结论)|요약|주요 (내용|기여)",
+    re.IGNORECASE,
+)
+_RELATION = re.compile(
+    r"\b(relat(ed|ion|ions|ionship)|connect(ed|ion)|in common|depends? on|derived from|built (on|upon)|based on|"
+    r"compared? (to|with|against)|difference between|trained on|evaluated on|which \w+ (uses?|builds?|cites?))\b|"
+    r"关系|区别|相比|관계|차이",
+    re.IGNORECASE,
+)
+_FOLLOW_UP = re.compile(
+    r"\b(it|its|they|them|their|this|that|these|those|he|she|his|her|there|the (same|former|latter|other))\b|"
+    r"^\W*(and|but|so|why|how about|what about|how come|which one)\b|它|他们|那个|这个|그것|그건|이것",
+    re.IGNORECASE,
+)
+
+
+class Router:
+    """Rules decide. The language model is asked for one thing only: to make a follow-up self-contained."""
+
+    def __init__(self, llm: LLM | None) -> None:
+        self._llm = llm
+
+    async def route(
+        self, question: str, history: Sequence[Turn], library: Sequence[Document], limit_to: Sequence[str]
+    ) -> tuple[Route, Usage]:
+        """`limit_to` are the document ids a person chose; empty searches all."""
+        kind, reason = _kind(question)
+        usage, decided_by, full = Usage(), "rules", question
+        if kind != "chat" and history and _needs_history(question):
+            full, usage, decided_by = await self._standalone(question, history)
+            reason += "; a follow-up, made self-contained"
+        documents = tuple(limit_to)
+        if kind == "summary" and not documents:
+            documents = _named(full, library)
+        route = Route(
+            kind=kind,
+            question=full,
+            channels=CHANNELS,
+            documents=documents,
+            decided_by="llm" if decided_by == "llm" else "rules",
+            reason=reason,
+        )
+        return route, usage
+
+    async def _standalone(self, question: str, history: Sequence[Turn]) -> tuple[str, Usage, str]:
+        if self._llm is None:
+            asked = [turn.content for turn in history if turn.role == "user"]
+            return (f"{asked[-1]} {question}" if asked else question), Usage(), "rules"
+        text = "\n".join(f"{turn.role}: {turn.content[:1000]}" for turn in history[-6:])
+        reply = await self._llm.complete(
+            [Message(role="user", content=prompt("standalone", history=text, question=question))], max_tokens=300
+        )
+        return (reply.text.strip() or question), reply.usage, "llm"
+
+
+def _kind(question: str) -> tuple[RouteKind, str]:
+    if _CHAT.match(question):
+        return "chat", "a greeting or thanks"
+    if _SUMMARY.search(question):
+        return "summary", "asks for an overview"
+    if _RELATION.search(question):
+        return "relation", "asks how things relate"
+    return "fact", "asks for a fact"
+
+
+def _needs_history(question: str) -> bool:
+    return bool(_FOLLOW_UP.search(question)) or len(tokenise(question)) < 3
+
+
+def _named(question: str, library: Sequence[Document]) -> tuple[str, ...]:
+    """Documents whose title or file name the question names: a term of theirs that no other document shares."""
+    asked = set(tokenise(question))
+    terms = {document.id: set(tokenise(f"{document.title} {document.name.rsplit('.', 1)[0]}")) for document in library}
+    found = []
+    for document in library:
+        others = set().union(*(words for other, words in terms.items() if other != document.id))
+        if asked & (terms[document.id] - others):
+            found.append(document.id)
+    return tuple(found)

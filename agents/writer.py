@@ -1,0 +1,120 @@
+"""The reasoner with a language model: it first picks the sentences that bear on the question, then writes from them.
+
+The model points at numbered sentences instead of copying them, so a quote can't be misquoted: a number that was
+not offered is dropped and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, Field
+
+from agents.citing import Sentence, cite, sentences_of
+from agents.draft import Draft
+from core.ledger import Ledger
+from core.llm import LLM, Delta, Message, Reply
+from core.prompts import prompt
+from core.text import sentences
+from core.types import Claim, Passage, Usage
+
+OnText = Callable[[str], Awaitable[None]]
+MAX_PASSAGE_CHARS = 10_000
+MAX_QUOTES = 8
+_MARK = re.compile(r"\s*\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+
+
+class Picked(BaseModel):
+    """The extraction reply: numbers of sentences, most useful first."""
+
+    sentences: list[int] = Field(max_length=40)
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    sentences: list[Sentence]
+    dropped: int
+    usage: Usage
+
+
+class Writer:
+    def __init__(self, llm: LLM, ledger: Ledger) -> None:
+        self._llm = llm
+        self._ledger = ledger
+
+    async def write(self, question: str, passages: Sequence[Passage], on_text: OnText) -> Draft:
+        """Claims, each with at least one citation; a sentence that cites nothing is dropped and counted.
+
+        Costs two calls. Raises LLMError.
+        """
+        evidence = await self._extract(question, passages)
+        if not evidence.sentences:
+            return Draft((), (), "none", usage=evidence.usage, dropped=evidence.dropped)
+        reply = await self._stream(question, evidence.sentences, on_text)
+        return self._draft(reply, evidence)
+
+    async def _extract(self, question: str, passages: Sequence[Passage]) -> _Evidence:
+        offered = _within(sentences_of(passages), MAX_PASSAGE_CHARS)
+        message = Message(role="user", content=prompt("extract", passages=_numbered(offered), question=question))
+        picked, reply = await self._llm.structured([message], Picked, max_tokens=200)
+        numbers = list(dict.fromkeys(picked.sentences))
+        valid = [n for n in numbers if 1 <= n <= len(offered)]
+        return _Evidence([offered[n - 1] for n in valid[:MAX_QUOTES]], len(numbers) - len(valid), reply.usage)
+
+    async def _stream(self, question: str, evidence: Sequence[Sentence], on_text: OnText) -> Reply:
+        content = prompt("write", quotes=_numbered(evidence), question=question)
+        final: Reply | None = None
+        async for piece in self._llm.stream([Message(role="user", content=content)]):
+            if isinstance(piece, Delta):
+                await on_text(piece.text)
+            else:
+                final = piece
+        assert final is not None  # stream() ends with a Reply or raises
+        return final
+
+    def _draft(self, reply: Reply, evidence: _Evidence) -> Draft:
+        usage = evidence.usage + reply.usage
+        written, uncited = _claims(reply.text, len(evidence.sentences))
+        dropped = evidence.dropped + uncited
+        if not written:
+            return Draft((), (), "none", self._llm.model, usage, dropped)
+        used = list(dict.fromkeys(n for _, numbers in written for n in numbers))
+        renumber = {old: new for new, old in enumerate(used, 1)}
+        citations = tuple(cite(evidence.sentences[old - 1], new, self._ledger) for old, new in renumber.items())
+        claims = tuple(Claim(text=text, citations=tuple(renumber[n] for n in numbers)) for text, numbers in written)
+        return Draft(claims, citations, "llm", self._llm.model, usage, dropped)
+
+
+def _claims(text: str, quotes: int) -> tuple[list[tuple[str, list[int]]], int]:
+    """(sentence without marks, quote numbers) for what cites; and how many sentences cite nothing that was offered."""
+    # Marks may stand behind the full stop; they belong to the sentence before it.
+    text = re.sub(r"([.!?。！？])((?:\s*\[[\d,\s]+\])+)", r"\2\1", text.strip())
+    if text.upper().startswith("NOT FOUND"):
+        return [], 0
+    found, uncited = [], 0
+    for start, end in sentences(text):
+        sentence = text[start:end]
+        numbers = [int(n) for marks in _MARK.findall(sentence) for n in marks.split(",")]
+        valid = [n for n in dict.fromkeys(numbers) if 1 <= n <= quotes]
+        bare = " ".join(_MARK.sub("", sentence).split())
+        if valid and bare:
+            found.append((bare, valid))
+        elif bare:
+            uncited += 1
+    return found, uncited
+
+
+def _numbered(items: Sequence[Sentence]) -> str:
+    return "\n".join(f"[{n}] {' '.join(item.text.split())}" for n, item in enumerate(items, 1))
+
+
+def _within(items: Sequence[Sentence], limit: int) -> list[Sentence]:
+    chosen, used = [], 0
+    for item in items:
+        used += len(item.text)
+        if used > limit:
+            break
+        chosen.append(item)
+    return chosen

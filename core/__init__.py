@@ -1,0 +1,1 @@
+"""What every floor stands on: types, errors, settings, ports, ledger, language-model client."""

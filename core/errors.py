@@ -1,0 +1,124 @@
+"""One error tree. Each error says in `hint` what a person can do, and `retryable` whether trying again may help.
+
+`code` is what crosses a process border (a tool, REST, JSON output); `rebuild` turns it back into the class.
+"""
+
+from __future__ import annotations
+
+
+class QuaereError(Exception):
+    """Root of every error that a person may see.
+
+    `code` is stable and machine-readable; `exit_code` is the command line's (2: bad input, 3: not found,
+    4: a document was refused, 5: the language model, 6: the library); `status` is REST's.
+    """
+
+    code = "internal"
+    exit_code = 1
+    status = 500
+    retryable = False
+
+    def __init__(self, message: str, *, hint: str = "", trace_id: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.trace_id = trace_id
+
+
+class InvalidInput(QuaereError):
+    code, exit_code, status = "invalid_input", 2, 422
+
+
+class NotFound(QuaereError):
+    code, exit_code, status = "not_found", 3, 404
+
+
+class NothingIngested(QuaereError):
+    """The library, or the part of it that was asked for, holds no document that is ready."""
+
+    code, exit_code, status = "nothing_ingested", 3, 409
+
+
+class DocumentRefused(QuaereError):
+    """A document can't be read, and nothing of it was stored."""
+
+    code, exit_code, status = "document_refused", 4, 422
+
+
+class PasswordNeeded(DocumentRefused):
+    code = "password_needed"
+
+
+class CorruptDocument(DocumentRefused):
+    code = "corrupt_document"
+
+
+class NoText(DocumentRefused):
+    code = "no_text"
+
+
+class LLMError(QuaereError):
+    """The language model, or the way to it, failed. Subclasses say how."""
+
+    code, exit_code, status = "llm_error", 5, 502
+
+
+class LLMNotConfigured(LLMError):
+    code, status = "llm_not_configured", 409
+
+
+class LLMUnavailable(LLMError):
+    """Connection refused, cut or timed out, or 429/5xx after the last retry."""
+
+    code, status, retryable = "llm_unavailable", 503, True
+
+
+class LLMRejected(LLMError):
+    """401, 403, 404 or another 4xx: the same request will be refused again."""
+
+    code = "llm_rejected"
+
+
+class LLMTruncated(LLMError):
+    """finish_reason=length: the reply is cut short and is not used."""
+
+    code = "llm_truncated"
+
+
+class LLMFiltered(LLMError):
+    code = "llm_filtered"
+
+
+class LLMBadReply(LLMError):
+    """Empty, null, no choices, an HTML page, or not of the schema that was asked for."""
+
+    code = "llm_bad_reply"
+
+
+class LibraryError(QuaereError):
+    code, exit_code, status = "library_error", 6, 500
+
+
+class LibraryBusy(LibraryError):
+    """Another process owns the library and does not answer."""
+
+    code, status, retryable = "library_busy", 503, True
+
+
+class EmbeddingChanged(LibraryError):
+    """The library was embedded by another model than the one configured now."""
+
+    code, status = "embedding_changed", 409
+
+
+def _subclasses(root: type[QuaereError]) -> dict[str, type[QuaereError]]:
+    found = {root.code: root}
+    for child in root.__subclasses__():
+        found.update(_subclasses(child))
+    return found
+
+
+def rebuild(code: str, message: str, hint: str = "", trace_id: str = "") -> QuaereError:
+    """The error that crossed a process border, as the class it had; an unknown code gives the root class."""
+    kind = _subclasses(QuaereError).get(code, QuaereError)
+    return kind(message, hint=hint, trace_id=trace_id)

@@ -1,0 +1,86 @@
+"""Protocols by which one room reaches another without importing it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.types import Answer, Document, Event, Health, PageView, SearchResult, Turn
+
+Vectors = NDArray[np.float32]
+OnEvent = Callable[[Event], Awaitable[None]]
+
+
+class Embedder(Protocol):
+    """Text to unit vectors. Implementations are thread-safe; on the CPU they run one batch at a time."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names model, revision and dimension; another fingerprint means vectors that can't be compared."""
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        """(n, dim) float32, each row of length 1."""
+
+    def query(self, text: str) -> Vectors:
+        """(dim,) float32, of length 1."""
+
+
+class ReplyCache(Protocol):
+    """Replies of a language model by the hash of everything that was asked."""
+
+    def get(self, key: str) -> str | None: ...
+
+    def put(self, key: str, model: str, reply: str) -> None: ...
+
+
+class Index(Protocol):
+    """A projection of the ledger's chunks that can be dropped and rebuilt."""
+
+    def sync(self) -> None:
+        """Make the projection equal to the ledger; costs nothing when it is already."""
+
+
+class Service(Protocol):
+    """A library's whole contract: three tools for everyone, and what only the library's user may do.
+
+    Implemented by the application itself, by a client of the process that owns the library, and by the
+    handle that switches between the two.
+    """
+
+    async def ask(
+        self,
+        question: str,
+        *,
+        documents: Sequence[str] = (),
+        history: Sequence[Turn] = (),
+        policy: str = "auto",
+        on_event: OnEvent | None = None,
+    ) -> Answer:
+        """policy: 'auto' writes with the language model where one is configured, 'quote' never does."""
+
+    async def search_passages(
+        self, query: str, *, top_k: int = 6, channels: Sequence[str] = (), documents: Sequence[str] = ()
+    ) -> SearchResult: ...
+
+    async def read_page(
+        self, document: str, page: int, *, highlight: str = "", image: bool = True
+    ) -> tuple[PageView, bytes]:
+        """The page, and a PNG of it with `highlight` (text that stands on it) marked; b'' without `image`."""
+
+    async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
+        """Ingest the file at an absolute path of this machine. The same bytes twice are one document."""
+
+    async def list_documents(self) -> list[Document]: ...
+
+    async def remove_document(self, document: str) -> Document:
+        """`document` is an id, an unambiguous start of one (8 characters or more), or a display name."""
+
+    async def reindex(self, *, on_event: OnEvent | None = None) -> Health: ...
+
+    async def health(self) -> Health: ...
+
+    async def trace(self, trace_id: str) -> str:
+        """The stored trace of a question as JSON; `trace_id` may be its first characters. Raises NotFound."""

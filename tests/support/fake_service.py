@@ -1,0 +1,196 @@
+"""A scripted library in memory: a real Service with the same answers each time."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from core.errors import NotFound, NothingIngested
+from core.ports import OnEvent
+from core.types import (
+    Answer,
+    ChannelHit,
+    Citation,
+    Claim,
+    Document,
+    Event,
+    Health,
+    PageView,
+    Passage,
+    Reflection,
+    SearchResult,
+    Span,
+    TraceStep,
+    Turn,
+)
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
+QUOTE = "The bridge opened in 1932."
+
+
+def make_document(name: str, content: bytes | None = None) -> Document:
+    digest = hashlib.sha256(content if content is not None else name.encode()).hexdigest()
+    return Document(
+        id=str(uuid.uuid5(uuid.NAMESPACE_URL, digest)),
+        name=name,
+        title=name.removesuffix(".pdf").title(),
+        sha256=digest,
+        pages=3,
+        chunks=5,
+        status="ready",
+        added_at=datetime(2026, 1, 2, tzinfo=UTC),
+    )
+
+
+class FakeService:
+    """`calls` records what was asked. Put an exception in `fail[method]` and that method raises it. A question
+    'pid' is answered with this process's id; 'sleep N' takes N seconds."""
+
+    def __init__(self, *names: str) -> None:
+        self.documents = {document.id: document for document in map(make_document, names or ("bridges.pdf",))}
+        self.calls: list[tuple[str, object]] = []
+        self.fail: dict[str, Exception] = {}
+        self.before: Callable[[str], Awaitable[None]] | None = None
+        self.closed = False
+
+    async def _enter(self, method: str, argument: object) -> None:
+        self.calls.append((method, argument))
+        if self.before is not None:
+            await self.before(method)
+        if method in self.fail:
+            raise self.fail[method]
+
+    def _find(self, name: str) -> Document:
+        for document in self.documents.values():
+            if name in (document.id, document.name) or (len(name) >= 8 and document.id.startswith(name)):
+                return document
+        raise NotFound(f"no document {name!r}", hint="see the list of documents")
+
+    async def ask(
+        self,
+        question: str,
+        *,
+        documents: Sequence[str] = (),
+        history: Sequence[Turn] = (),
+        policy: str = "auto",
+        on_event: OnEvent | None = None,
+    ) -> Answer:
+        await self._enter("ask", {"question": question, "documents": tuple(documents), "history": tuple(history)})
+        if not self.documents:
+            raise NothingIngested("the library is empty", hint="add a document")
+        if question.startswith("sleep "):
+            await asyncio.sleep(float(question.split()[1]))
+        text = str(os.getpid()) if question == "pid" else f"{QUOTE} [1]"
+        step = TraceStep(stage="router", ms=1.5, summary=f"policy {policy}")
+        if on_event is not None:
+            await on_event(Event(kind="stage", stage=step))
+            for word in text.split(" "):
+                await on_event(Event(kind="text", text=word))
+        return self._answer(question, text, step)
+
+    def _answer(self, question: str, text: str, step: TraceStep) -> Answer:
+        document = next(iter(self.documents.values()))
+        citation = Citation(
+            number=1,
+            document_id=document.id,
+            document=document.name,
+            title=document.title,
+            page=2,
+            quote=QUOTE,
+            spans=(Span(page=2, start=0, end=len(QUOTE)),),
+        )
+        return Answer(
+            question=question,
+            text=text,
+            claims=(Claim(text=text, citations=(1,), support=1.0),),
+            citations=(citation,),
+            written_by="quotation",
+            reflection=Reflection(support=1.0),
+            trace_id="t-1",
+            trace=(step,),
+        )
+
+    async def search_passages(
+        self, query: str, *, top_k: int = 6, channels: Sequence[str] = (), documents: Sequence[str] = ()
+    ) -> SearchResult:
+        arguments = {"query": query, "top_k": top_k, "channels": tuple(channels), "documents": tuple(documents)}
+        await self._enter("search_passages", arguments)
+        passages = tuple(self._passage(document, rank) for rank, document in enumerate(self.documents.values(), 1))
+        return SearchResult(query=query, passages=passages[:top_k], trace=())
+
+    def _passage(self, document: Document, rank: int) -> Passage:
+        return Passage(
+            chunk_id=f"c-{rank}",
+            document_id=document.id,
+            document=document.name,
+            title=document.title,
+            page=2,
+            text=QUOTE,
+            spans=(Span(page=2, start=0, end=len(QUOTE)),),
+            best_child=QUOTE,
+            score=1 / rank,
+            channels=(ChannelHit(channel="bm25", rank=rank, score=3.0),),
+        )
+
+    async def read_page(
+        self, document: str, page: int, *, highlight: str = "", image: bool = True
+    ) -> tuple[PageView, bytes]:
+        await self._enter("read_page", (document, page, highlight, image))
+        found = self._find(document)
+        if page > found.pages:
+            raise NotFound(f"{found.name} has {found.pages} pages, not {page}")
+        view = PageView(
+            document_id=found.id,
+            document=found.name,
+            title=found.title,
+            page=page,
+            pages=found.pages,
+            width=612,
+            height=792,
+            text=QUOTE,
+            highlights=((72, 72, 200, 84),) if highlight else (),
+        )
+        return view, PNG if image else b""
+
+    async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
+        await self._enter("add_document", path)
+        for done, step in enumerate(("parse", "chunk", "done"), 1):
+            if on_event is not None:
+                await on_event(Event(kind="ingest", document=name or path, step=step, done=done, total=3))
+        document = make_document(name or Path(path).name)
+        self.documents[document.id] = document
+        return document
+
+    async def list_documents(self) -> list[Document]:
+        await self._enter("list_documents", None)
+        return list(self.documents.values())
+
+    async def remove_document(self, document: str) -> Document:
+        await self._enter("remove_document", document)
+        return self.documents.pop(self._find(document).id)
+
+    async def reindex(self, *, on_event: OnEvent | None = None) -> Health:
+        await self._enter("reindex", None)
+        return await self.health()
+
+    async def health(self) -> Health:
+        await self._enter("health", None)
+        return Health(
+            version="0.1.0",
+            library="memory",
+            ledger="sqlite",
+            documents=len(self.documents),
+            chunks=5,
+            vectors=5,
+            bm25_entries=5,
+            embedder="fake",
+            llm="none",
+        )
+
+    async def aclose(self) -> None:
+        self.closed = True

@@ -1,0 +1,263 @@
+"""The command line. Results go to stdout, everything else to stderr; exit codes are those of core.errors."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import BaseModel
+
+from core.errors import InvalidInput, QuaereError
+from core.ports import Service
+from core.settings import Settings, load_settings
+from ui import terminal
+
+app = typer.Typer(
+    name="quaere",
+    help="Ask your papers; every sentence of the answer leads back to a page.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+In = Annotated[list[str] | None, typer.Option("--in", help="Only this document (id or name); may be repeated.")]
+Work = Callable[[Service], Awaitable[None]]
+
+
+@app.callback()
+def common(
+    context: typer.Context,
+    library: Annotated[
+        Path | None, typer.Option(help="The library's folder [default: in the user's data folder].")
+    ] = None,
+) -> None:
+    context.obj = library
+
+
+@app.command()
+def add(
+    context: typer.Context,
+    paths: Annotated[list[Path], typer.Argument(help="PDF files, or folders of them.")],
+    as_json: Json = False,
+) -> None:
+    """Add documents. What is there already is not added twice; an interrupted run continues."""
+
+    async def work(service: Service) -> None:
+        failures = 0
+        with terminal.Progress() as progress:
+            for file in _pdfs(paths):
+                try:
+                    document = await service.add_document(str(file.resolve()), name=file.name, on_event=progress.event)
+                except QuaereError as error:
+                    failures += 1
+                    last = error
+                    terminal.show_error(error, file.name, as_json)
+                    continue
+                _print(document, as_json, terminal.document_line)
+        if failures:
+            raise typer.Exit(last.exit_code)
+
+    _run(context, work, as_json)
+
+
+@app.command("list")
+def list_documents(context: typer.Context, as_json: Json = False) -> None:
+    """List the library's documents."""
+
+    async def work(service: Service) -> None:
+        documents = await service.list_documents()
+        if as_json:
+            print(json.dumps([document.model_dump(mode="json") for document in documents], ensure_ascii=False))
+        else:
+            terminal.show_documents(documents)
+
+    _run(context, work, as_json)
+
+
+@app.command()
+def ask(
+    context: typer.Context,
+    question: str,
+    documents: In = None,
+    quote: Annotated[bool, typer.Option("--quote", help="Quote only, even with a language model configured.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Ask a question; each sentence of the answer cites its page."""
+
+    async def work(service: Service) -> None:
+        stream = terminal.Stream(quiet=as_json)
+        answer = await service.ask(
+            question, documents=documents or [], policy="quote" if quote else "auto", on_event=stream.event
+        )
+        stream.end()
+        _print(answer, as_json, terminal.answer_text)
+
+    _run(context, work, as_json)
+
+
+@app.command()
+def search(
+    context: typer.Context,
+    query: str,
+    top_k: Annotated[int, typer.Option(min=1, max=50, help="How many passages.")] = 6,
+    documents: In = None,
+    as_json: Json = False,
+) -> None:
+    """Find passages, with the rank each channel gave them."""
+
+    async def work(service: Service) -> None:
+        found = await service.search_passages(query, top_k=top_k, documents=documents or [])
+        _print(found, as_json, terminal.passages_text)
+
+    _run(context, work, as_json)
+
+
+@app.command()
+def page(
+    context: typer.Context,
+    document: str,
+    number: Annotated[int, typer.Argument(min=1, help="Page, from 1.")],
+    image: Annotated[Path | None, typer.Option(help="Write the page's image to this PNG file.")] = None,
+    highlight: Annotated[str, typer.Option(help="Text of the page to mark in the image.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Read one page: its text, and its image on request."""
+
+    async def work(service: Service) -> None:
+        view, png = await service.read_page(document, number, highlight=highlight, image=image is not None)
+        if image is not None:
+            image.write_bytes(png)
+        _print(view, as_json, lambda shown: shown.text or f"(no text: {shown.gap or 'a blank page'})")
+
+    _run(context, work, as_json)
+
+
+@app.command()
+def remove(context: typer.Context, document: str, as_json: Json = False) -> None:
+    """Remove a document and everything made from it."""
+
+    async def work(service: Service) -> None:
+        removed = await service.remove_document(document)
+        _print(removed, as_json, lambda gone: f"removed {gone.name} ({gone.id[:8]})")
+
+    _run(context, work, as_json)
+
+
+@app.command()
+def reindex(context: typer.Context, as_json: Json = False) -> None:
+    """Rebuild the indexes from the ledger, with the embedder that is configured now."""
+
+    async def work(service: Service) -> None:
+        with terminal.Progress() as progress:
+            health = await service.reindex(on_event=progress.event)
+        _print(health, as_json, terminal.health_text)
+
+    _run(context, work, as_json)
+
+
+@app.command()
+def health(context: typer.Context, as_json: Json = False) -> None:
+    """Say what the library holds and what answers with it."""
+
+    async def work(service: Service) -> None:
+        _print(await service.health(), as_json, terminal.health_text)
+
+    _run(context, work, as_json)
+
+
+@app.command()
+def trace(context: typer.Context, trace_id: str) -> None:
+    """Print the stored trace of a question as JSON: each stage, its time, and where it failed."""
+
+    async def work(service: Service) -> None:
+        print(await service.trace(trace_id))
+
+    _run(context, work, True)
+
+
+@app.command()
+def serve(
+    context: typer.Context,
+    host: Annotated[str | None, typer.Option(help="Address to listen on [default: 127.0.0.1].")] = None,
+    port: Annotated[int | None, typer.Option(help="Port [default: 8765].")] = None,
+) -> None:
+    """Serve the chat page (/), REST (/v1, /docs), MCP (/mcp) and /health in one process."""
+    from ui.serve import serve as run_server
+
+    settings = _settings(context)
+    changed = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
+    settings = settings.model_copy(update={"serve": settings.serve.model_copy(update=changed)})
+    _run(context, lambda service: run_server(service, settings.serve), False, settings)
+
+
+@app.command()
+def mcp(context: typer.Context) -> None:
+    """Serve the tools over stdio, for an MCP host."""
+    from mcp_tools.stdio import run_stdio
+    from ui.session import library
+
+    settings = _settings(context)
+    _exit_on_error(lambda: asyncio.run(run_stdio(library(settings))), False)
+
+
+def _run(context: typer.Context, work: Work, as_json: bool, settings: Settings | None = None) -> None:
+    """Open the library, as its owner or as a guest of the process that owns it, and do the work."""
+
+    async def opened() -> None:
+        from ui.session import library
+
+        async with library(settings or _settings(context)) as service:
+            await work(service)
+
+    _exit_on_error(lambda: asyncio.run(opened()), as_json)
+
+
+def _exit_on_error(call: Callable[[], Any], as_json: bool) -> None:
+    try:
+        call()
+    except QuaereError as error:
+        terminal.show_error(error, "", as_json)
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    except BrokenPipeError:  # `quaere list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+
+
+def _settings(context: typer.Context) -> Settings:
+    try:
+        return load_settings(**({"library": context.obj.expanduser().absolute()} if context.obj else {}))
+    except QuaereError as error:
+        terminal.show_error(error, "", False)
+        raise typer.Exit(error.exit_code) from None
+
+
+def _pdfs(paths: list[Path]) -> list[Path]:
+    """The files themselves, and of folders every PDF below them, in the order of names."""
+    found: list[Path] = []
+    for path in paths:
+        inside = sorted(p for p in path.rglob("*") if p.suffix.lower() == ".pdf" and p.is_file()) if path.is_dir() else []
+        if path.is_dir() and not inside:
+            raise InvalidInput(f"no PDF below {path}")
+        found += inside or [path]
+    return found
+
+
+def _print(value: BaseModel, as_json: bool, text: Callable[[Any], str]) -> None:
+    print(value.model_dump_json() if as_json else text(value), flush=True)
+
+
+
+def main() -> None:
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,14 @@
+"""The library as a door sees it: opened here when it is free, reached through its owner when it is not."""
+
+from __future__ import annotations
+
+import asyncio
+
+from core.settings import Settings
+from mcp_tools.library import Library
+from quaere.build import build
+
+
+def library(settings: Settings) -> Library:
+    """An async context manager that is a core.ports.Service while entered."""
+    return Library(settings.library, lambda: asyncio.to_thread(build, settings))

@@ -1,0 +1,163 @@
+"""What the terminal shows: answers, passages and tables on stdout; progress, stages and errors on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Sequence
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as RichProgress
+from rich.table import Table
+from rich.text import Text
+
+from core.errors import QuaereError
+from core.types import Answer, Document, Event, Health, SearchResult
+
+STEPS = {"parse": "reading", "embed": "embedding", "index": "indexing", "done": "ready"}
+
+
+class Progress:
+    """A bar a document on stderr; plain lines where stderr is no terminal."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._bars = RichProgress(
+            TextColumn("{task.fields[name]}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[step]}"),
+            TimeElapsedColumn(),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._said: set[tuple[str, str]] = set()
+
+    def __enter__(self) -> Progress:
+        self._bars.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._bars.stop()
+
+    async def event(self, event: Event) -> None:
+        if event.kind != "ingest":
+            return
+        step = STEPS.get(event.step, event.step)
+        if not self._console.is_terminal:
+            self._line(event.document, step)
+            return
+        if event.document not in self._tasks:
+            self._tasks[event.document] = self._bars.add_task("", name=event.document, step=step, total=None)
+        task = self._tasks[event.document]
+        if event.total:
+            self._bars.update(task, step=step, completed=event.done, total=event.total)
+        else:
+            self._bars.update(task, step=step)
+
+    def _line(self, document: str, step: str) -> None:
+        if (document, step) not in self._said:
+            self._said.add((document, step))
+            print(f"{document}: {step}", file=sys.stderr, flush=True)
+
+
+class Stream:
+    """Stages and the answer's text on stderr while they come, when a person watches."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._on = sys.stderr.isatty() and not quiet
+        self._midline = False
+
+    async def event(self, event: Event) -> None:
+        if not self._on:
+            return
+        if event.kind == "stage" and event.stage is not None:
+            self.end()
+            degraded = f" [{event.stage.degraded}]" if event.stage.degraded else ""
+            print(f"  {event.stage.stage}: {event.stage.summary}{degraded} ({event.stage.ms:.0f} ms)", file=sys.stderr)
+        elif event.kind == "text":
+            print(event.text, end="", file=sys.stderr, flush=True)
+            self._midline = True
+
+    def end(self) -> None:
+        if self._midline:
+            print(file=sys.stderr)
+            self._midline = False
+
+
+def answer_text(answer: Answer) -> str:
+    lines = [_wrapped(answer.text), ""]
+    for citation in answer.citations:
+        lines.append(f"[{citation.number}] {citation.title} ({citation.document}), page {citation.page}")
+        lines.append(_wrapped(f"“{' '.join(citation.quote.split())}”", "    "))
+    for passage in answer.nearest:
+        lines.append(f"nearest: {passage.title} ({passage.document}), page {passage.page}")
+        lines.append(_wrapped(textwrap.shorten(passage.best_child, 240, placeholder=" …"), "    "))
+    return "\n".join([*lines, "", how_written(answer)])
+
+
+def how_written(answer: Answer) -> str:
+    """One line that never lets a quotation pass for a written answer, or the other way round."""
+    by = {
+        "quotation": "Quoted from the documents, no language model involved.",
+        "llm": f"Written by {answer.model} from the quotes above.",
+        "none": "No answer was written.",
+    }[answer.written_by]
+    support = f" Support {answer.reflection.support:.2f}." if answer.claims else ""
+    partial = " Partial: the time budget ran out." if answer.partial else ""
+    return f"{by}{support}{partial} Trace {answer.trace_id[:12]}."
+
+
+def passages_text(result: SearchResult) -> str:
+    if not result.passages:
+        return f"no passage found ({result.trace[0].summary})"
+    parts = []
+    for n, p in enumerate(result.passages, 1):
+        ranks = ", ".join(f"{hit.channel} #{hit.rank}" for hit in p.channels)
+        parts.append(f"{n}. {p.title} ({p.document}), page {p.page}{f' · {p.section}' if p.section else ''} · {ranks}")
+        parts.append(_wrapped(textwrap.shorten(p.best_child, 400, placeholder=" …"), "   "))
+    return "\n".join(parts)
+
+
+def document_line(document: Document) -> str:
+    gaps = "".join(f"\n  page {gap.page}: {gap.reason}" for gap in document.gaps)
+    return f"{document.id[:8]}  {document.status}  {document.name}: {document.pages} pages, {document.chunks} chunks{gaps}"
+
+
+def show_documents(documents: Sequence[Document]) -> None:
+    if not documents:
+        print("The library is empty; add a document with `quaere add paper.pdf`.", file=sys.stderr)
+        return
+    table = Table(box=None, pad_edge=False)
+    for name, justify in (("id", "left"), ("status", "left"), ("pages", "right"), ("chunks", "right"), ("name", "left")):
+        table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    table.add_column("title", overflow="fold")
+    for d in documents:
+        table.add_row(d.id[:8], d.status, str(d.pages), str(d.chunks), Text(d.name), Text(d.title))
+    Console().print(table)
+
+
+def health_text(health: Health) -> str:
+    return "\n".join(f"{name:13} {value}" for name, value in health.model_dump().items())
+
+
+def show_error(error: QuaereError, subject: str, as_json: bool) -> None:
+    """On stderr for a person; with --json an object on stdout, so that a program need not read two streams."""
+    if as_json:
+        body = {"code": error.code, "message": error.message, "hint": error.hint, "trace_id": error.trace_id}
+        print(json.dumps({"error": body | ({"document": subject} if subject else {})}, ensure_ascii=False), flush=True)
+        return
+    print(f"error: {f'{subject}: ' if subject else ''}{error.message}", file=sys.stderr)
+    if error.hint:
+        print(f"  hint: {error.hint}", file=sys.stderr)
+    if error.trace_id:
+        print(f"  trace: quaere trace {error.trace_id[:12]}", file=sys.stderr)
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    lines = text.splitlines() or [""]
+    return "\n".join(textwrap.fill(line, 100, initial_indent=indent, subsequent_indent=indent) for line in lines)
