@@ -7,7 +7,7 @@ import base64
 import contextlib
 import ipaddress
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
@@ -27,6 +27,7 @@ from core.types import Answer, Event, PageView, SearchResult, Turn
 
 MAX_EVENT_BYTES = 64 * 1024 * 1024  # a page's picture travels in one event
 SILENCE_S = 300.0  # the server pings well within this while a call runs
+CONNECT_S = 10.0
 
 M = TypeVar("M", bound=BaseModel)
 _log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ def _http_transport(url: str, token: str) -> StreamableHttpTransport:
     ) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
             headers=headers,
-            timeout=timeout or httpx2.Timeout(10.0, read=SILENCE_S),
+            timeout=timeout or httpx2.Timeout(CONNECT_S, read=SILENCE_S),
             auth=auth,
             trust_env=not _is_loopback(url),  # HTTP_PROXY must not swallow a call to this machine
             **options,
@@ -109,11 +110,11 @@ class ToolClient:
         self._where = target if isinstance(target, str) else "the server in this process"
         transport: ClientTransport
         transport = _http_transport(target, token) if isinstance(target, str) else FastMCPTransport(target)
-        self._client = Client(transport)
+        self._client = Client(transport, init_timeout=CONNECT_S)
 
     async def __aenter__(self) -> Self:
         with self._transport_errors():
-            await self._client.__aenter__()
+            await self._client.__aenter__()  # type: ignore[no-untyped-call]
         return self
 
     async def __aexit__(
@@ -124,12 +125,12 @@ class ToolClient:
     async def aclose(self) -> None:
         """Never raises for a connection that is broken already."""
         try:
-            await self._client.close()
+            await self._client.close()  # type: ignore[no-untyped-call]
         except (*_BROKEN, *_BROKEN_STREAM) as error:
             _log.debug("closing a broken connection to %s: %s", self._where, error)
 
     @contextlib.contextmanager
-    def _transport_errors(self) -> Any:
+    def _transport_errors(self) -> Iterator[None]:
         try:
             yield
         except MCPError as error:

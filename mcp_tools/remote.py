@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.ports import OnEvent
 from core.types import Document, Health
 from mcp_tools.client import ToolClient
-from mcp_tools.server import DocumentList
+from mcp_tools.server import DocumentList, StoredTrace
 
 
 class RemoteService(ToolClient):
@@ -29,3 +29,6 @@ class RemoteService(ToolClient):
 
     async def health(self) -> Health:
         return await self.get("library_health", {}, Health)
+
+    async def trace(self, trace_id: str) -> str:
+        return (await self.get("library_trace", {"trace_id": trace_id}, StoredTrace)).trace

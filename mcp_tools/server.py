@@ -216,6 +216,10 @@ class DocumentList(BaseModel):
     documents: list[Document]
 
 
+class StoredTrace(BaseModel):
+    trace: str
+
+
 def _add_private(server: FastMCP[Any], service: Service) -> None:
     """What only the library's user may do; for the loopback door."""
 
@@ -252,6 +256,12 @@ def _add_private(server: FastMCP[Any], service: Service) -> None:
         """Counts and configuration of the library."""
         return result(await service.health())
 
+    @server.tool(annotations=READ_ONLY, output_schema=_schema(StoredTrace))
+    @_guarded
+    async def library_trace(trace_id: Annotated[str, Field(min_length=1, max_length=100)]) -> ToolResult:
+        """The stored trace of a question, as JSON text."""
+        return result(StoredTrace(trace=await service.trace(trace_id)))
+
 
 def _add_resources(server: FastMCP[Any], service: Service) -> None:
     @server.resource("quaere://health", mime_type="application/json")
@@ -273,7 +283,7 @@ def _add_resources(server: FastMCP[Any], service: Service) -> None:
 
 def _add_prompts(server: FastMCP[Any]) -> None:
     @server.prompt
-    def literature_review(topic: Annotated[str, Field(description="What the review is about.")]) -> str:
+    def literature_review(topic: str) -> str:
         """A review of what the library says on a topic, with citations."""
         return (
             f"Write a literature review on: {topic}\n\n"
@@ -284,11 +294,8 @@ def _add_prompts(server: FastMCP[Any]) -> None:
         )
 
     @server.prompt
-    def compare_papers(
-        first: Annotated[str, Field(description="A document's name or id.")],
-        second: Annotated[str, Field(description="Another document's name or id.")],
-    ) -> str:
-        """Two documents side by side: question, method, data, results, limits."""
+    def compare_papers(first: str, second: str) -> str:
+        """Two documents, by name or id, side by side: question, method, data, results, limits."""
         return (
             f"Compare the documents '{first}' and '{second}'.\n\n"
             "For question, method, data, results and limits, call ask once with documents set to each of the two. "

@@ -192,5 +192,11 @@ class FakeService:
             llm="none",
         )
 
+    async def trace(self, trace_id: str) -> str:
+        await self._enter("trace", trace_id)
+        if not "t-1".startswith(trace_id):
+            raise NotFound(f"no trace {trace_id!r}")
+        return '{"trace_id": "t-1"}'
+
     async def aclose(self) -> None:
         self.closed = True

@@ -1,0 +1,60 @@
+"""Between rows and types."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from core.types import Chunk, Document, Gap, Page, Span
+
+Row = Mapping[str, Any]
+
+
+def document_row(document: Document) -> dict[str, Any]:
+    row = document.model_dump(exclude={"gaps", "added_at"})
+    gaps = [gap.model_dump() for gap in document.gaps]
+    return row | {"gaps": json.dumps(gaps, ensure_ascii=False), "added_at": document.added_at.isoformat()}
+
+
+def document_of(row: Row) -> Document:
+    gaps = tuple(Gap(**gap) for gap in json.loads(row["gaps"]))
+    return Document(**{**row, "gaps": gaps, "added_at": datetime.fromisoformat(row["added_at"])})
+
+
+def page_row(document_id: str, page: Page) -> dict[str, Any]:
+    boxes = np.asarray(page.boxes, dtype=np.float32).tobytes()
+    return {
+        "document_id": document_id,
+        "number": page.number,
+        "width": page.width,
+        "height": page.height,
+        "text": page.text,
+        "boxes": zlib.compress(boxes, 1),
+    }
+
+
+def page_of(row: Row) -> Page:
+    boxes = np.frombuffer(zlib.decompress(row["boxes"]), dtype=np.float32).reshape(-1, 4)
+    # model_construct: thousands of boxes that were validated when they were stored
+    return Page.model_construct(
+        number=row["number"],
+        width=row["width"],
+        height=row["height"],
+        text=row["text"],
+        boxes=tuple(map(tuple, boxes.tolist())),
+    )
+
+
+def chunk_row(chunk: Chunk, embed_hash: str) -> dict[str, Any]:
+    spans = [[span.page, span.start, span.end] for span in chunk.spans]
+    return chunk.model_dump(exclude={"spans"}) | {"spans": json.dumps(spans), "embed_hash": embed_hash}
+
+
+def chunk_of(row: Row) -> Chunk:
+    spans = tuple(Span(page=page, start=start, end=end) for page, start, end in json.loads(row["spans"]))
+    return Chunk(**{key: value for key, value in row.items() if key not in ("spans", "embed_hash")}, spans=spans)

@@ -1,0 +1,85 @@
+"""The ledger's tables as they are now; core/ledger/migrations says how they came to be."""
+
+from __future__ import annotations
+
+from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, String, Table, Text
+
+metadata = MetaData(
+    naming_convention={"ix": "ix_%(table_name)s_%(column_0_name)s", "fk": "fk_%(table_name)s_%(column_0_name)s"}
+)
+
+
+def _owner() -> Column[str]:
+    return Column("document_id", String(36), ForeignKey("documents.id", ondelete="CASCADE"), nullable=False)
+
+
+documents = Table(
+    "documents",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("sha256", String(64), nullable=False, unique=True),
+    Column("pages", Integer, nullable=False),
+    Column("chunks", Integer, nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("gaps", Text, nullable=False),  # JSON
+    Column("error", Text, nullable=False),
+    Column("added_at", String(32), nullable=False),  # ISO 8601, UTC
+)
+
+pages = Table(
+    "pages",
+    metadata,
+    _owner(),
+    Column("number", Integer, nullable=False),
+    Column("width", Float, nullable=False),
+    Column("height", Float, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("boxes", LargeBinary, nullable=False),  # zlib of float32, four a character
+)
+Index("ux_pages_document_id_number", pages.c.document_id, pages.c.number, unique=True)
+
+chunks = Table(
+    "chunks",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    _owner(),
+    Column("parent_id", String(36), nullable=False),  # empty for a parent
+    Column("position", Integer, nullable=False),
+    Column("section", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("spans", Text, nullable=False),  # JSON
+    Column("is_reference", Boolean, nullable=False),
+    Column("embed_hash", String(64), nullable=False),  # empty for a parent
+)
+Index("ix_chunks_document_id", chunks.c.document_id)
+Index("ix_chunks_embed_hash", chunks.c.embed_hash)
+
+embeddings = Table(
+    "embeddings",
+    metadata,
+    Column("fingerprint", String(200), primary_key=True),
+    Column("text_hash", String(64), primary_key=True),
+    Column("vector", LargeBinary, nullable=False),  # float32
+)
+Index("ix_embeddings_text_hash", embeddings.c.text_hash)
+
+meta = Table("meta", metadata, Column("key", String(64), primary_key=True), Column("value", Text, nullable=False))
+
+replies = Table(
+    "replies",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("model", Text, nullable=False),
+    Column("reply", Text, nullable=False),
+)
+
+traces = Table(
+    "traces",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("id", String(36), nullable=False, unique=True),
+    Column("question", Text, nullable=False),
+    Column("payload", Text, nullable=False),
+)

@@ -1,0 +1,221 @@
+"""Reads and writes of the ledger. Synchronous and thread-safe; each method is one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Engine, Table, delete, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from core.errors import InvalidInput, NotFound
+from core.ledger import schema as t
+from core.ledger.engine import open_engine
+from core.ledger.rows import chunk_of, chunk_row, document_of, document_row, page_of, page_row
+from core.ports import Vectors
+from core.types import Chunk, Document, Page
+
+READY = ("ready", "ready_with_gaps")
+KEPT_TRACES = 1000
+_MANY = 500  # parameters in one IN list, below every engine's limit
+
+
+class Ledger:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @classmethod
+    def open(cls, url: str) -> Ledger:
+        """The ledger at an SQLAlchemy URL, migrated to this version. Raises InvalidInput, LibraryError."""
+        return cls(open_engine(url))
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @property
+    def dialect(self) -> str:
+        return self._engine.dialect.name
+
+    # documents
+
+    def documents(self) -> list[Document]:
+        """All, in the order they were added."""
+        query = select(t.documents).order_by(t.documents.c.added_at, t.documents.c.id)
+        return [document_of(row) for row in self._rows(query)]
+
+    def document(self, reference: str) -> Document:
+        """By id, by an id's first 8 or more characters, or by display name. Raises NotFound, InvalidInput."""
+        found = self.documents()
+        exact = [d for d in found if d.id == reference]
+        short = [d for d in found if len(reference) >= 8 and d.id.startswith(reference)]
+        matches = exact or short or [d for d in found if d.name == reference]
+        if not matches:
+            raise NotFound(f"no document {reference!r} in the library", hint="`quaere list` shows ids and names")
+        if len(matches) > 1:
+            ids = ", ".join(d.id[:8] for d in matches)
+            raise InvalidInput(f"{reference!r} names {len(matches)} documents", hint=f"use an id: {ids}")
+        return matches[0]
+
+    def find_by_sha256(self, sha256: str) -> Document | None:
+        rows = self._rows(select(t.documents).where(t.documents.c.sha256 == sha256))
+        return document_of(rows[0]) if rows else None
+
+    def put_document(self, document: Document) -> None:
+        with self._engine.begin() as connection:
+            self._put_document(connection, document)
+
+    def store_parse(
+        self,
+        document: Document,
+        pages: Sequence[Page],
+        chunks: Sequence[Chunk],
+        embed_hashes: Mapping[str, str],
+    ) -> None:
+        """Put the document with its pages and chunks in place of those it had. `embed_hashes` by child chunk id."""
+        with self._engine.begin() as connection:
+            self._put_document(connection, document)
+            for table in (t.pages, t.chunks):
+                connection.execute(delete(table).where(table.c.document_id == document.id))
+            if pages:
+                connection.execute(insert(t.pages), [page_row(document.id, page) for page in pages])
+            if chunks:
+                connection.execute(insert(t.chunks), [chunk_row(c, embed_hashes.get(c.id, "")) for c in chunks])
+
+    def delete_document(self, document_id: str) -> None:
+        """The document, its pages and chunks, and each embedding that no other document's chunk uses."""
+        with self._engine.begin() as connection:
+            own = select(t.chunks.c.embed_hash).where(t.chunks.c.document_id == document_id)
+            shared = select(t.chunks.c.embed_hash).where(t.chunks.c.document_id != document_id)
+            hashes = t.embeddings.c.text_hash
+            connection.execute(delete(t.embeddings).where(hashes.in_(own), hashes.not_in(shared)))
+            for table in (t.pages, t.chunks):
+                connection.execute(delete(table).where(table.c.document_id == document_id))
+            connection.execute(delete(t.documents).where(t.documents.c.id == document_id))
+
+    def _put_document(self, connection: Connection, document: Document) -> None:
+        row = document_row(document)
+        changed = connection.execute(update(t.documents).where(t.documents.c.id == document.id).values(row))
+        if changed.rowcount == 0:
+            connection.execute(insert(t.documents).values(row))
+
+    # pages and chunks
+
+    def page(self, document_id: str, number: int) -> Page:
+        rows = self._rows(select(t.pages).where(t.pages.c.document_id == document_id, t.pages.c.number == number))
+        if not rows:
+            count = self._scalar(select(func.count()).where(t.pages.c.document_id == document_id))
+            raise NotFound(f"there is no page {number}", hint=f"the document has pages 1 to {count}")
+        return page_of(rows[0])
+
+    def chunks(self, ids: Sequence[str]) -> list[Chunk]:
+        """In the order of `ids`; ids that are not there are left out."""
+        found: dict[str, Chunk] = {}
+        for part in _parts(ids):
+            rows = self._rows(select(t.chunks).where(t.chunks.c.id.in_(part)))
+            found |= {row["id"]: chunk_of(row) for row in rows}
+        return [found[item] for item in ids if item in found]
+
+    def chunks_of(self, document_id: str) -> list[Chunk]:
+        """Parents first, then children, each in the order of the text."""
+        query = select(t.chunks).where(t.chunks.c.document_id == document_id)
+        found = [chunk_of(row) for row in self._rows(query)]
+        return sorted(found, key=lambda chunk: (chunk.parent_id != "", chunk.position))
+
+    def children_and_hashes(self, document_id: str) -> list[tuple[Chunk, str]]:
+        """A document's children with the hash of the text that is embedded, in the order of the text."""
+        query = select(t.chunks).where(t.chunks.c.document_id == document_id, t.chunks.c.parent_id != "")
+        rows = self._rows(query.order_by(t.chunks.c.position))
+        return [(chunk_of(row), row["embed_hash"]) for row in rows]
+
+    def indexed_children(self) -> dict[str, tuple[str, str]]:
+        """(document id, embed hash) by chunk id: every child of every document that is ready."""
+        query = (
+            select(t.chunks.c.id, t.chunks.c.document_id, t.chunks.c.embed_hash)
+            .join(t.documents, t.documents.c.id == t.chunks.c.document_id)
+            .where(t.documents.c.status.in_(READY), t.chunks.c.parent_id != "")
+        )
+        return {row["id"]: (row["document_id"], row["embed_hash"]) for row in self._rows(query)}
+
+    # embeddings
+
+    def missing_embeddings(self, fingerprint: str, hashes: Sequence[str]) -> list[str]:
+        """Those of `hashes` that this embedder has not embedded, in their order, none twice."""
+        known: set[str] = set()
+        for part in _parts(hashes):
+            query = select(t.embeddings.c.text_hash).where(
+                t.embeddings.c.fingerprint == fingerprint, t.embeddings.c.text_hash.in_(part)
+            )
+            known |= {row["text_hash"] for row in self._rows(query)}
+        return [item for item in dict.fromkeys(hashes) if item not in known]
+
+    def store_embeddings(self, fingerprint: str, vectors: Mapping[str, Vectors]) -> None:
+        rows = [
+            {"fingerprint": fingerprint, "text_hash": key, "vector": np.asarray(row, dtype=np.float32).tobytes()}
+            for key, row in vectors.items()
+        ]
+        self._upsert(t.embeddings, rows, ("fingerprint", "text_hash"))
+
+    def load_embeddings(self, fingerprint: str, hashes: Sequence[str]) -> dict[str, Vectors]:
+        """(dim,) float32 by hash; what is not there is left out."""
+        found: dict[str, Vectors] = {}
+        for part in _parts(hashes):
+            query = select(t.embeddings.c.text_hash, t.embeddings.c.vector).where(
+                t.embeddings.c.fingerprint == fingerprint, t.embeddings.c.text_hash.in_(part)
+            )
+            found |= {row["text_hash"]: np.frombuffer(row["vector"], dtype=np.float32) for row in self._rows(query)}
+        return found
+
+    # small things by key
+
+    def meta(self, key: str) -> str | None:
+        return self._scalar(select(t.meta.c.value).where(t.meta.c.key == key))
+
+    def set_meta(self, key: str, value: str) -> None:
+        self._upsert(t.meta, [{"key": key, "value": value}], ("key",))
+
+    def get(self, key: str) -> str | None:
+        """A language model's reply (core.ports.ReplyCache)."""
+        return self._scalar(select(t.replies.c.reply).where(t.replies.c.key == key))
+
+    def put(self, key: str, model: str, reply: str) -> None:
+        self._upsert(t.replies, [{"key": key, "model": model, "reply": reply}], ("key",))
+
+    def save_trace(self, trace_id: str, question: str, payload: str) -> None:
+        """Keep a trace; the oldest beyond KEPT_TRACES go."""
+        with self._engine.begin() as connection:
+            connection.execute(insert(t.traces).values(id=trace_id, question=question, payload=payload))
+            newest = select(func.max(t.traces.c.number)).scalar_subquery()
+            connection.execute(delete(t.traces).where(t.traces.c.number <= newest - KEPT_TRACES))
+
+    def trace(self, trace_id: str) -> str:
+        """Its JSON, by id or an id's beginning, the newest where several fit. Raises NotFound."""
+        query = select(t.traces.c.payload).where(t.traces.c.id.startswith(trace_id, autoescape=True))
+        found = self._scalar(query.order_by(t.traces.c.number.desc()).limit(1)) if trace_id else None
+        if found is None:
+            raise NotFound(f"no trace {trace_id!r}", hint=f"the newest {KEPT_TRACES} are kept")
+        return str(found)
+
+    # plumbing
+
+    def _rows(self, query: Any) -> list[dict[str, Any]]:
+        with self._engine.connect() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+    def _scalar(self, query: Any) -> Any:
+        with self._engine.connect() as connection:
+            return connection.execute(query).scalar()
+
+    def _upsert(self, table: Table, rows: Sequence[dict[str, Any]], key: tuple[str, ...]) -> None:
+        if not rows:
+            return
+        dialect = sqlite if self.dialect == "sqlite" else postgresql
+        statement = dialect.insert(table)
+        values = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in key}
+        with self._engine.begin() as connection:
+            connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=values), list(rows))
+
+
+def _parts(items: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(items), _MANY):
+        yield items[start : start + _MANY]

@@ -1,0 +1,237 @@
+"""REST under /v1, its documentation at /docs, /health. Questions go through the tools, documents to the library."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi_offline import FastAPIOffline  # Swagger UI from the wheel: the machine may have no network
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+from core.errors import InvalidInput, NotFound, QuaereError
+from core.ports import OnEvent, Service
+from core.settings import ServeSettings
+from core.types import Answer, Document, Event, Frozen, Health, PageView, SearchResult, Turn
+from ui.guard import Guard
+from ui.running import Tools, stream
+from ui.uploads import received
+
+PING_S = 15.0
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[Any]]
+_log = logging.getLogger(__name__)
+
+
+class Question(Frozen):
+    question: str
+    documents: tuple[str, ...] = Field(default=(), description="ids or names; empty is the whole library")
+    history: tuple[Turn, ...] = ()
+    policy: Literal["auto", "quote"] = "auto"
+
+
+class Search(Frozen):
+    query: str
+    top_k: int = Field(default=6, ge=1, le=50)
+    channels: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+
+
+class ErrorDetail(BaseModel):
+    model_config = ConfigDict(title="Error")
+
+    code: str
+    message: str
+    hint: str = ""
+    trace_id: str = ""
+
+
+class ErrorBody(BaseModel):
+    error: ErrorDetail
+
+
+def _body(error: QuaereError) -> dict[str, Any]:
+    detail = ErrorDetail(code=error.code, message=error.message, hint=error.hint, trace_id=error.trace_id)
+    return ErrorBody(error=detail).model_dump()
+
+
+def _reply(error: QuaereError, status: int = 0) -> JSONResponse:
+    return JSONResponse(_body(error), status or error.status)
+
+
+def _add_error_handlers(app: FastAPI) -> None:
+    @app.exception_handler(QuaereError)
+    async def known(_: Request, error: QuaereError) -> JSONResponse:
+        return _reply(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"] if part != "body")
+        return _reply(InvalidInput(f"{where}: {first['msg']}" if where else first["msg"], hint="see /docs"))
+
+    @app.exception_handler(HTTPException)
+    async def http(request: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == 404:
+            return _reply(NotFound(f"nothing at {request.url.path}", hint="see /docs"))
+        code = "method_not_allowed" if error.status_code == 405 else "http_error"
+        body = ErrorBody(error=ErrorDetail(code=code, message=str(error.detail)))
+        return JSONResponse(body.model_dump(), error.status_code, headers=error.headers)
+
+    @app.exception_handler(Exception)
+    async def unknown(_: Request, error: Exception) -> JSONResponse:
+        return _reply(QuaereError("something went wrong inside Quaere", hint="the server's log says more"))
+
+
+def _sse(kind: str, data: str) -> str:
+    return f"event: {kind}\ndata: {data}\n\n"  # the data is JSON, and so one line
+
+
+def _event(event: Event | Answer) -> str:
+    if isinstance(event, Answer):
+        return _sse("answer", event.model_dump_json())
+    if event.stage is not None:
+        return _sse("stage", event.stage.model_dump_json())
+    return _sse(event.kind, event.model_dump_json(include={"text"}))
+
+
+async def _events(call: Callable[[OnEvent], Any]) -> AsyncIterator[str]:
+    """The stream as server-sent events, with a comment now and then so that no proxy thinks it dead."""
+    source = stream(call)
+    pending = asyncio.ensure_future(anext(source))
+    try:
+        while True:
+            done, _ = await asyncio.wait([pending], timeout=PING_S)
+            if not done:
+                yield ": still running\n\n"
+                continue
+            yield _event(pending.result())
+            pending = asyncio.ensure_future(anext(source))
+    except StopAsyncIteration:
+        return
+    except QuaereError as error:
+        yield _sse("error", ErrorBody.model_validate(_body(error)).error.model_dump_json())
+    finally:
+        pending.cancel()
+        await asyncio.wait([pending])
+        await source.aclose()  # type: ignore[attr-defined]
+
+
+def _add_questions(router: APIRouter, tools: Tools) -> None:
+    @router.post(
+        "/ask",
+        response_model=Answer,
+        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    )
+    async def ask(asked: Question, accept: Annotated[str, Header()] = "") -> Any:
+        """Ask. With `Accept: text/event-stream` the reply is a stream of server-sent events: `stage` (a
+        TraceStep) as each stage ends, `text` as the answer is written, then one `answer` or `error`."""
+
+        def call(on_event: OnEvent | None = None) -> Any:
+            options = {"documents": asked.documents, "history": asked.history, "policy": asked.policy}
+            return tools.ask(asked.question, **options, on_event=on_event)  # type: ignore[arg-type]
+
+        if "text/event-stream" not in accept:
+            return await call()
+        return StreamingResponse(_events(call), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    @router.post("/search")
+    async def search(asked: Search) -> SearchResult:
+        """Passages, best first, with the rank that each channel gave them."""
+        return await tools.search_passages(
+            asked.query, top_k=asked.top_k, channels=asked.channels, documents=asked.documents
+        )
+
+
+def _add_pages(router: APIRouter, tools: Tools) -> None:
+    @router.get("/documents/{document}/pages/{page}")
+    async def read_page(document: str, page: int, highlight: Annotated[str, Query()] = "") -> PageView:
+        view, _ = await tools.read_page(document, page, highlight=highlight, image=False)
+        return view
+
+    @router.get(
+        "/documents/{document}/pages/{page}/image",
+        response_class=Response,
+        responses={200: {"content": {"image/png": {}}}},
+    )
+    async def page_image(document: str, page: int, highlight: Annotated[str, Query()] = "") -> Response:
+        """The page as a PNG, with `highlight` (text that stands on it) marked."""
+        _, png = await tools.read_page(document, page, highlight=highlight, image=True)
+        return Response(png, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
+
+
+_FILES = {
+    "schema": {
+        "type": "object",
+        "required": ["files"],
+        "properties": {"files": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+def _add_documents(router: APIRouter, service: Service, max_mb: int) -> None:
+    @router.get("/documents")
+    async def list_documents() -> list[Document]:
+        return await service.list_documents()
+
+    @router.post(
+        "/documents",
+        status_code=201,
+        openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": _FILES}}},
+        responses={200: {"model": list[Document], "description": "All of them were there already"}},
+    )
+    async def add_documents(request: Request, response: Response) -> list[Document]:
+        """Add PDF files. The first that is refused ends the call; those before it stay."""
+        before = {document.id for document in await service.list_documents()}
+        added: list[Document] = []
+        async with received(request, max_mb) as files:
+            for path, name in files:
+                try:
+                    added.append(await service.add_document(str(path), name=name))
+                except QuaereError as error:
+                    error.message = f"{name}: {error.message}"
+                    raise
+        if all(document.id in before for document in added):
+            response.status_code = 200
+        return added
+
+    @router.delete("/documents/{document}")
+    async def remove_document(document: str) -> Document:
+        return await service.remove_document(document)
+
+
+def _add_health(app: FastAPI, service: Service) -> None:
+    @app.get("/health", response_model=Health, responses={503: {"model": ErrorBody}}, tags=["health"])
+    async def health() -> Any:
+        try:
+            return await service.health()
+        except QuaereError as error:
+            return _reply(error, 503)
+
+
+def make_rest(service: Service, tools: Tools, settings: ServeSettings, *, lifespan: Lifespan | None = None) -> FastAPI:
+    app = FastAPIOffline(
+        title="Quaere",
+        description="Ask your papers; every sentence of the answer leads back to a page.",
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.add_middleware(Guard, host=settings.host)
+    _add_error_handlers(app)
+    router = APIRouter(prefix="/v1", responses={"4XX": {"model": ErrorBody}, "5XX": {"model": ErrorBody}})
+    _add_questions(router, tools)
+    _add_documents(router, service, settings.max_upload_mb)
+    _add_pages(router, tools)
+
+    @router.api_route("/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
+    async def nothing(path: str) -> None:
+        raise NotFound(f"nothing at /v1/{path}", hint="see /docs")
+
+    app.include_router(router)
+    _add_health(app, service)
+    return app

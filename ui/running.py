@@ -1,0 +1,54 @@
+"""One running question as a stream: what it tells while it runs, then its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Protocol
+
+from core.ports import OnEvent
+from core.types import Answer, Event, PageView, SearchResult, Turn
+
+
+class Tools(Protocol):
+    """The three tools that every door asks with: `mcp_tools.client.ToolClient`."""
+
+    async def ask(
+        self,
+        question: str,
+        *,
+        documents: Sequence[str] = (),
+        history: Sequence[Turn] = (),
+        policy: str = "auto",
+        on_event: OnEvent | None = None,
+    ) -> Answer: ...
+
+    async def search_passages(
+        self, query: str, *, top_k: int = 6, channels: Sequence[str] = (), documents: Sequence[str] = ()
+    ) -> SearchResult: ...
+
+    async def read_page(
+        self, document: str, page: int, *, highlight: str = "", image: bool = True
+    ) -> tuple[PageView, bytes]: ...
+
+
+async def stream(call: Callable[[OnEvent], Awaitable[Answer]]) -> AsyncIterator[Event | Answer]:
+    """The call's events, then its answer; raises what the call raises. Leaving the stream early cancels the call."""
+    events: asyncio.Queue[Event | None] = asyncio.Queue()
+
+    async def run() -> Answer:
+        try:
+            return await call(events.put)
+        finally:
+            events.put_nowait(None)
+
+    task = asyncio.create_task(run())
+    try:
+        while (event := await events.get()) is not None:
+            yield event
+        yield await task
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait([task])
