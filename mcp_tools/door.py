@@ -8,7 +8,6 @@ import os
 import secrets
 import socket
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 
 import uvicorn
@@ -17,7 +16,7 @@ from pydantic import ValidationError
 
 from core.ports import Service
 from core.types import Frozen
-from mcp_tools.server import make_server
+from mcp_tools.server import installed_version, make_server
 
 STOP_S = 2  # what running calls of guests get to finish
 
@@ -29,13 +28,6 @@ class Owner(Frozen):
     url: str
     token: str
     version: str
-
-
-def installed_version() -> str:
-    try:
-        return metadata.version("quaere")
-    except metadata.PackageNotFoundError:
-        return "source"
 
 
 def owner_path(folder: Path) -> Path:

@@ -22,8 +22,9 @@ import filelock
 from core.errors import LibraryBusy, LibraryError, NotFound
 from core.ports import OnEvent, Service
 from core.types import Answer, Document, Health, PageView, SearchResult, Turn
-from mcp_tools.door import Door, installed_version, owner_path, read_owner
+from mcp_tools.door import Door, owner_path, read_owner
 from mcp_tools.remote import RemoteService
+from mcp_tools.server import installed_version
 
 POLL_S = 0.1
 

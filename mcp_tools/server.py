@@ -11,6 +11,7 @@ import functools
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from importlib import metadata
 from typing import Annotated, Any, Literal, ParamSpec
 
 import mcp_types
@@ -304,10 +305,22 @@ def _add_prompts(server: FastMCP[Any]) -> None:
         )
 
 
+def installed_version() -> str:
+    try:
+        return metadata.version("quaere")
+    except metadata.PackageNotFoundError:
+        return "source"
+
+
 def make_server(service: Service, *, private: bool = False, auth: AuthProvider | None = None) -> FastMCP[Any]:
     """The tools over `service`; `private` adds the library user's operations (for `mcp_tools.door` only)."""
     server: FastMCP[Any] = FastMCP(
-        "quaere", instructions=INSTRUCTIONS, auth=auth, mask_error_details=True, middleware=[_Border()]
+        "quaere",
+        instructions=INSTRUCTIONS,
+        version=installed_version(),
+        auth=auth,
+        mask_error_details=True,
+        middleware=[_Border()],
     )
     _add_ask(server, service)
     _add_search(server, service)

@@ -21,9 +21,9 @@ from mcp_tools.server import make_server
 
 def claim_stdout() -> int:
     """A private descriptor of the real stdout; descriptor 1 and `sys.stdout` become stderr, for good."""
-    sys.stdout.flush()
     wire = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3)
     os.dup2(2, 1)
+    sys.stdout.flush()  # what was printed before and not yet written goes to stderr too
     sys.stdout = sys.stderr
     return wire
 

@@ -7,6 +7,7 @@ Needs reportlab: pip install reportlab; python samples/make_samples.py
 from __future__ import annotations
 
 import re
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.platypus import (
     BaseDocTemplate,
+    CondPageBreak,
     Frame,
     FrameBreak,
     KeepTogether,
@@ -32,20 +34,23 @@ from reportlab.platypus import (
 
 HERE = Path(__file__).resolve().parent
 PAGE_W, PAGE_H = A4
-MARGIN, GAP, TOP, BOTTOM = 52, 18, 60, 58
+MARGIN, GAP, TITLE_H = 52, 18, 100
+TOP, BOTTOM = PAGE_H - 60, 58
+FULL = TOP - BOTTOM
 COLUMN = (PAGE_W - 2 * MARGIN - GAP) / 2
 NOTICE = "Invented sample paper for Quaere, not real research"
 
 DARK, LIGHT = colors.HexColor("#1f4e79"), colors.HexColor("#c98b2b")
 
 BODY = ParagraphStyle(
-    "body", fontName="Times-Roman", fontSize=9.5, leading=11.6,
+    "body", fontName="Times-Roman", fontSize=10, leading=12.2,
     alignment=TA_JUSTIFY, spaceAfter=5, embeddedHyphenation=1,
-)
+    allowWidows=0, allowOrphans=0,
+)  # fmt: skip
 STYLES = {
     "title": ParagraphStyle(
         "title", fontName="Helvetica-Bold", fontSize=16, leading=19.5,
-        alignment=TA_CENTER, spaceAfter=7,
+        alignment=TA_CENTER, spaceAfter=7, leftIndent=50, rightIndent=50,
     ),
     "authors": ParagraphStyle(
         "authors", fontName="Times-Roman", fontSize=11, leading=14, alignment=TA_CENTER
@@ -56,15 +61,15 @@ STYLES = {
     ),
     "h2": ParagraphStyle(
         "h2", fontName="Helvetica-Bold", fontSize=11.5, leading=14,
-        spaceBefore=7, spaceAfter=4, keepWithNext=1,
+        spaceBefore=7, spaceAfter=4,
     ),
     "h3": ParagraphStyle(
         "h3", fontName="Helvetica-Bold", fontSize=10, leading=12.5,
-        spaceBefore=4, spaceAfter=3, keepWithNext=1,
+        spaceBefore=4, spaceAfter=3,
     ),
     "caption": ParagraphStyle(
         "caption", fontName="Times-Roman", fontSize=8.5, leading=10.2,
-        spaceBefore=3, spaceAfter=4,
+        spaceBefore=2, spaceAfter=4,
     ),
     "reference": ParagraphStyle(
         "reference", fontName="Times-Roman", fontSize=8.5, leading=10.2,
@@ -100,13 +105,13 @@ def read_source(path: Path) -> Source:
 
 
 def chart_frame(title: str) -> Drawing:
-    drawing = Drawing(COLUMN, 138)
-    drawing.add(String(4, 126, title, fontName="Helvetica", fontSize=7.5))
+    drawing = Drawing(COLUMN, 130)
+    drawing.add(String(4, 118, title, fontName="Helvetica", fontSize=7.5))
     return drawing
 
 
 def style_axes(chart) -> None:
-    chart.x, chart.y, chart.width, chart.height = 26, 22, COLUMN - 36, 90
+    chart.x, chart.y, chart.width, chart.height = 26, 16, COLUMN - 36, 88
     for axis in (getattr(chart, n, None) for n in AXES):
         if axis is not None:
             axis.labels.fontName, axis.labels.fontSize = "Helvetica", 7
@@ -114,11 +119,11 @@ def style_axes(chart) -> None:
 
 def add_legend(drawing: Drawing, names: list[str]) -> None:
     legend = Legend()
-    legend.x, legend.y = COLUMN - 2, 133
+    legend.x, legend.y = COLUMN - 2, 127
     legend.boxAnchor, legend.alignment = "ne", "right"
     legend.fontName, legend.fontSize = "Helvetica", 7
     legend.columnMaximum, legend.dx, legend.dy, legend.deltay = 2, 7, 5, 9
-    legend.strokeWidth = 0
+    legend.strokeColor, legend.dxTextSpace = None, 4
     legend.colorNamePairs = list(zip((LIGHT, DARK), names, strict=True))
     drawing.add(legend)
 
@@ -126,10 +131,10 @@ def add_legend(drawing: Drawing, names: list[str]) -> None:
 def drift_figure() -> Drawing:
     drawing, plot = chart_frame("Loss of salinity (PSU) by day"), LinePlot()
     style_axes(plot)
-    plot.data = [
-        [(0, 0), (15, 0.14), (30, 0.31), (45, 0.45), (60, 0.61), (75, 0.78), (90, 0.93)],
-        [(0, 0), (15, 0.04), (30, 0.06), (45, 0.10), (60, 0.12), (75, 0.16), (90, 0.18)],
-    ]
+    days = range(0, 91, 15)
+    fouled = (0, 0.14, 0.31, 0.45, 0.61, 0.78, 0.93)
+    cleaned = (0, 0.04, 0.06, 0.10, 0.12, 0.16, 0.18)
+    plot.data = [list(zip(days, loss, strict=True)) for loss in (fouled, cleaned)]
     for i, colour in enumerate((LIGHT, DARK)):
         plot.lines[i].strokeColor, plot.lines[i].strokeWidth = colour, 1.5
     plot.xValueAxis.valueMin, plot.xValueAxis.valueMax = 0, 90
@@ -189,9 +194,8 @@ def soft_hyphens(text: str) -> str:
 
 def figure(block: str) -> KeepTogether:
     name, caption = block.removeprefix("figure: ").split(" | ")
-    return KeepTogether(
-        [Spacer(1, 4), FIGURES[name](), Paragraph(caption, STYLES["caption"]), Spacer(1, 4)]
-    )
+    drawing, text = FIGURES[name](), Paragraph(caption, STYLES["caption"])
+    return KeepTogether([Spacer(1, 4), drawing, text, Spacer(1, 4)])
 
 
 def table(block: str) -> KeepTogether:
@@ -209,17 +213,15 @@ def table(block: str) -> KeepTogether:
             ("LINEBELOW", (0, -1), (-1, -1), 1, colors.black),
         ]
     )
-    return KeepTogether(
-        [Spacer(1, 2), Paragraph(caption, STYLES["caption"]), grid, Spacer(1, 9)]
-    )
+    return KeepTogether([Spacer(1, 2), Paragraph(caption, STYLES["caption"]), grid, Spacer(1, 9)])
 
 
 def flowables(block: str) -> list:
     """Turn one block of a source file into what reportlab lays out."""
     if block.startswith("### "):
-        return [Paragraph(block[4:], STYLES["h3"])]
+        return [CondPageBreak(45), Paragraph(block[4:], STYLES["h3"])]
     if block.startswith("## "):
-        return [Paragraph(block[3:], STYLES["h2"])]
+        return [CondPageBreak(65), Paragraph(block[3:], STYLES["h2"])]
     if block.startswith("table: "):
         return [table(block)]
     if block.startswith("figure: "):
@@ -232,10 +234,10 @@ def flowables(block: str) -> list:
 # Pages
 
 
-def columns(height: float) -> list[Frame]:
-    pad = dict.fromkeys(("leftPadding", "rightPadding", "topPadding", "bottomPadding"), 0)
-    left, right = MARGIN, MARGIN + COLUMN + GAP
-    return [Frame(x, BOTTOM, COLUMN, height, **pad) for x in (left, right)]
+def columns(top: float, height: float) -> list[Frame]:
+    pad = dict.fromkeys([f"{s}Padding" for s in ("left", "right", "top", "bottom")], 0)
+    xs, y = (MARGIN, MARGIN + COLUMN + GAP), top - height
+    return [Frame(x, y, COLUMN, height, **pad) for x in xs]
 
 
 def draw_header(meta: dict[str, str]):
@@ -260,30 +262,42 @@ def page_template(name: str, frames: list[Frame], meta: dict[str, str]) -> PageT
 
 
 def title_block(meta: dict[str, str]) -> list[Paragraph]:
-    return [Paragraph(meta[key], STYLES[key]) for key in ("title", "authors", "affiliation")]
+    parts = ("title", "authors", "affiliation")
+    return [Paragraph(meta[part], STYLES[part]) for part in parts]
 
 
-def build(path: Path) -> Path:
-    """Lay out one source file and write the PDF beside this script."""
-    meta, blocks = read_source(path)
-    out = HERE / f"{path.stem}.pdf"
-    full, title_h = PAGE_H - TOP - BOTTOM, 100
-    title = Frame(MARGIN, BOTTOM + full - title_h, PAGE_W - 2 * MARGIN, title_h)
+def layout(source: Source, last_height: float) -> tuple[bytes, int]:
+    """Lay out a paper whose later pages have columns of `last_height` points.
+
+    Return the PDF and its number of pages.
+    """
+    meta, buffer = source.meta, BytesIO()
+    title = Frame(MARGIN, TOP - TITLE_H, PAGE_W - 2 * MARGIN, TITLE_H)
+    first = [title, *columns(TOP - TITLE_H, FULL - TITLE_H)]
     doc = BaseDocTemplate(
-        str(out), pagesize=A4, invariant=1, title=meta["title"], author=meta["authors"],
+        buffer, pagesize=A4, invariant=1, title=meta["title"], author=meta["authors"],
         subject=NOTICE, keywords=meta["keywords"], creator="samples/make_samples.py",
     )  # fmt: skip
     doc.addPageTemplates(
         [
-            page_template("first", [title, *columns(full - title_h)], meta),
-            page_template("rest", columns(full), meta),
+            page_template("first", first, meta),
+            page_template("rest", columns(TOP, last_height), meta),
         ]
     )
     story = [*title_block(meta), NextPageTemplate("rest"), FrameBreak()]
-    for block in blocks:
-        story += flowables(block)
-    doc.build(story)
-    return out
+    doc.build(story + [part for block in source.blocks for part in flowables(block)])
+    return buffer.getvalue(), doc.page
+
+
+def build(path: Path) -> Path:
+    """Write the PDF of one source file, its last page in even columns."""
+    source, out = read_source(path), HERE / f"{path.stem}.pdf"
+    for height in range(240, int(FULL), 10):
+        pdf, pages = layout(source, height)
+        if pages == 2:
+            out.write_bytes(pdf)
+            return out
+    raise SystemExit(f"{path.name} does not fit on two pages")
 
 
 def main() -> None:

@@ -93,7 +93,10 @@ def process(code: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         yield child
     finally:
         child.kill()
-        child.communicate()
+        child.wait()
+        for pipe in (child.stdin, child.stdout, child.stderr):
+            if pipe is not None:
+                pipe.close()
 
 
 def line(child: subprocess.Popen[str]) -> str:
@@ -192,7 +195,7 @@ async def official_client(*arguments: str) -> AsyncIterator[ClientSession]:
 async def test_the_official_client_gets_an_answer(tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     gate.touch()
-    async with official_client(str(tmp_path / "lib"), str(gate)) as session:
+    async with asyncio.timeout(60), official_client(str(tmp_path / "lib"), str(gate)) as session:
         assert (await session.initialize()).server_info.name == "quaere"
         assert len((await session.list_tools()).tools) == 3
         result = await session.call_tool("ask", {"question": "When?"})

@@ -15,9 +15,10 @@ import pytest
 from core.errors import EmbeddingChanged, LibraryBusy, LibraryError, NotFound
 from core.types import Document, Event
 from mcp_tools import library as library_module
-from mcp_tools.door import Door, Owner, installed_version, owner_path, read_owner, write_owner
+from mcp_tools.door import Door, Owner, owner_path, read_owner, write_owner
 from mcp_tools.library import Library
 from mcp_tools.remote import RemoteService
+from mcp_tools.server import installed_version
 from tests.support.fake_service import PNG, FakeService
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}

@@ -1,0 +1,276 @@
+"""The chat page. The only module that imports Gradio.
+
+The page's messages are drawn from a typed conversation kept for each session, so nothing is ever parsed back from them.
+`gr.HTML` evaluates `${…}` that Handlebars' `{{…}}` leave in a template; its default template inserts a value as it is,
+and the values are escaped in `ui.chat_format`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import gradio as gr
+from fastapi import FastAPI
+
+from core.errors import NotFound, QuaereError
+from core.ports import OnEvent, Service
+from core.settings import ServeSettings
+from core.types import Answer, Document, Event
+from ui import chat_format as show
+from ui.chat_format import Exchange
+from ui.running import Tools, stream
+from ui.uploads import display_name
+
+HERE = Path(__file__).parent
+CONCURRENT = 32
+MAX_TURNS = 12  # of history, sent along with a question
+PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+
+Conversation = list[Exchange]
+Update = dict[str, Any]
+
+ON_REMOVE = """
+element.addEventListener("click", (event) => {
+  const button = event.target.closest("button[name=remove]");
+  if (button && window.confirm(`${button.title}? Everything that was made from it goes with it.`))
+    trigger("select", { id: button.value });
+});
+"""
+BRAND = "<div class='q-brand'><h1>Quaere</h1><span class='q-why'>Ask your papers. Every sentence leads back to a page.</span></div>"
+
+
+class Page:
+    """The page's handlers. Each returns what its outputs show; a QuaereError is shown, never raised."""
+
+    def __init__(self, service: Service, tools: Tools) -> None:
+        self._service = service
+        self._tools = tools
+
+    async def open(self) -> tuple[str, Update]:
+        """The library's list, and the empty conversation's invitation."""
+        try:
+            documents = await self._service.list_documents()
+        except QuaereError as error:
+            return str(show.error_box(error)), gr.update()
+        return str(show.library(documents)), invitation(documents)
+
+    async def ask(self, question: str, conversation: Conversation) -> AsyncIterator[tuple[Any, ...]]:
+        """Outputs: the conversation, its messages, the question's box."""
+        question = question.strip()
+        if not question:
+            yield conversation, gr.skip(), gr.skip()
+            return
+        earlier, current = list(conversation), Exchange(question)
+        yield [*earlier, current], show.messages([*earlier, current]), busy_box()
+
+        async def call(on_event: OnEvent) -> Answer:
+            turns = show.history(earlier)[-MAX_TURNS:]
+            return await self._tools.ask(question, history=turns, on_event=on_event)
+
+        try:
+            async for event in stream(call):
+                current = advance(current, event)
+                yield [*earlier, current], show.messages([*earlier, current]), gr.skip()
+        except QuaereError as error:
+            current = replace(current, error=error)
+        after = question_box(question if current.error else "")
+        yield [*earlier, current], show.messages([*earlier, current]), after
+
+    async def open_first(self, conversation: Conversation) -> tuple[Any, Any]:
+        key = f"{len(conversation) - 1}.0"
+        if not conversation or show.find_target(conversation, key) is None:
+            return gr.skip(), gr.skip()
+        return await self._source(conversation, key)
+
+    async def open_chosen(self, conversation: Conversation, event: gr.EventData) -> tuple[Any, Any]:
+        return await self._source(conversation, str(event.key))
+
+    async def _source(self, conversation: Conversation, key: str) -> tuple[str, Any]:
+        """Outputs: the source panel, the tabs."""
+        try:
+            target = show.find_target(conversation, key)
+            if target is None:
+                raise NotFound("that source is no longer known here", hint="ask the question again")
+            view, png = await self._tools.read_page(target.document_id, target.page, highlight=target.quote)
+        except QuaereError as error:
+            return str(show.error_box(error)), gr.Tabs(selected="source")
+        return str(show.source(target, view, png, key)), gr.Tabs(selected="source")
+
+    async def add(self, paths: list[str] | None) -> AsyncIterator[tuple[Any, ...]]:
+        """Outputs: the notice, the library's list, the empty conversation's invitation."""
+        refused: list[str] = []
+        added = 0
+        for path in map(Path, paths or []):
+            name = display_name(path.name)
+            try:
+                async for text in self._ingest(path, name):
+                    yield str(show.notice(text)), gr.skip(), gr.skip()
+                added += 1
+            except QuaereError as error:
+                refused.append(f"{name}: {error.message}" + (f" ({error.hint})" if error.hint else ""))
+            finally:
+                path.unlink(missing_ok=True)
+            yield gr.skip(), *await self.open()
+        done = f"{added} added." if added else ""
+        yield str(show.notice(" ".join([done, *refused]).strip(), "bad" if refused else "info")), gr.skip(), gr.skip()
+
+    async def _ingest(self, path: Path, name: str) -> AsyncIterator[str]:
+        """One line for each step of an ingestion."""
+        yield f"{name}: reading …"
+
+        async def call(on_event: OnEvent) -> Any:
+            return await self._service.add_document(str(path), name=name, on_event=on_event)
+
+        async for event in stream(call):
+            if isinstance(event, Event):
+                yield f"{name}: {event.step}" + (f" {event.done} of {event.total}" if event.total else "")
+
+    async def remove(self, event: gr.EventData) -> tuple[Any, ...]:
+        """Outputs: the notice, the library's list, the empty conversation's invitation."""
+        try:
+            removed = await self._service.remove_document(str(event.id))
+            notice = show.notice(f"{removed.name} was removed.")
+        except QuaereError as error:
+            notice = show.notice(error.message, "bad")
+        return str(notice), *await self.open()
+
+
+def advance(exchange: Exchange, event: Event | Answer) -> Exchange:
+    if isinstance(event, Answer):
+        return replace(exchange, answer=event, steps=event.trace or exchange.steps)
+    if event.stage is not None:
+        return replace(exchange, steps=(*exchange.steps, event.stage))
+    return replace(exchange, text=exchange.text + event.text)
+
+
+def invitation(documents: Sequence[Document]) -> Update:
+    """What an empty conversation shows: examples over this library, or how to begin."""
+    if not documents:
+        return gr.update(placeholder="### Add a PDF to begin\nOpen **Library** and choose one or several.", examples=None)
+    examples = [{"text": f"What does “{show.short(d.title or d.name, 60)}” find?"} for d in documents[:3]]
+    return gr.update(placeholder="### Ask your papers\nEach sentence of the answer leads back to a page.", examples=examples)
+
+
+def question_box(text: str = "") -> Update:
+    return gr.update(value=text, submit_btn="Ask", stop_btn=False, interactive=True)
+
+
+def busy_box() -> Update:
+    return gr.update(value="", submit_btn=False, stop_btn="Stop", interactive=False)
+
+
+def stopped(conversation: Conversation) -> tuple[Any, ...]:
+    """After Stop, or a fault of ours: the question is put back."""
+    if not conversation or not conversation[-1].running:
+        return gr.skip(), gr.skip(), question_box()
+    after = [*conversation[:-1], replace(conversation[-1], stopped=True)]
+    return after, show.messages(after), question_box(after[-1].question)
+
+
+def make_chat(service: Service, tools: Tools) -> gr.Blocks:
+    page = Page(service, tools)
+    with gr.Blocks(title="Quaere", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)) as blocks:
+        conversation = gr.State([])
+        gr.HTML(BRAND, elem_id="brand")
+        with gr.Row(elem_id="main"):
+            with gr.Column(scale=7, min_width=360):
+                chat, box = _conversation()
+            with gr.Column(scale=5, min_width=360, elem_id="panel"):
+                tabs, source, notice, upload, library = _panel()
+        _wire_questions(page, conversation, chat, box, source, tabs)
+        shown = [notice, library, chat]
+        upload.upload(page.add, upload, shown, **PRIVATE)
+        library.select(page.remove, None, shown, **PRIVATE)
+        blocks.load(page.open, None, [library, chat], **PRIVATE)
+    return blocks.queue(default_concurrency_limit=CONCURRENT)
+
+
+def _conversation() -> tuple[gr.Chatbot, gr.Textbox]:
+    chat = gr.Chatbot(
+        elem_id="conversation",
+        show_label=False,
+        label="Conversation",
+        layout="panel",
+        buttons=[],
+        feedback_options=None,
+        latex_delimiters=[],
+        placeholder="### Ask your papers",
+    )
+    box = gr.Textbox(
+        elem_id="question",
+        show_label=False,
+        label="Question",
+        placeholder="Ask about your papers …",
+        submit_btn="Ask",
+        lines=1,
+        max_lines=6,
+        autofocus=True,
+        container=False,
+    )
+    return chat, box
+
+
+def _panel() -> tuple[gr.Tabs, gr.HTML, gr.HTML, gr.UploadButton, gr.HTML]:
+    with gr.Tabs(selected="library") as tabs:
+        with gr.Tab("Source", id="source"):
+            source = gr.HTML(str(show.NO_SOURCE), elem_id="source", js_on_load=(HERE / "chat.js").read_text("utf-8"))
+        with gr.Tab("Library", id="library"):
+            notice = gr.HTML("", elem_id="notice")
+            upload = gr.UploadButton(
+                "Add PDFs", elem_id="upload", file_count="multiple", file_types=[".pdf"], variant="primary", size="md"
+            )
+            library = gr.HTML("", elem_id="library", js_on_load=ON_REMOVE)
+    return tabs, source, notice, upload, library
+
+
+def _wire_questions(
+    page: Page, conversation: gr.State, chat: gr.Chatbot, box: gr.Textbox, source: gr.HTML, tabs: gr.Tabs
+) -> None:
+    shown = [conversation, chat, box]
+    asked = box.submit(page.ask, [box, conversation], shown, **PRIVATE)
+    example = chat.example_select(_example, None, box, **PRIVATE)
+    example_asked = example.then(page.ask, [box, conversation], shown, **PRIVATE)
+    for run in (asked, example_asked):
+        run.success(page.open_first, conversation, [source, tabs], **PRIVATE)
+        run.failure(stopped, conversation, shown, **PRIVATE)
+    box.stop(stopped, conversation, shown, cancels=[asked, example_asked], **PRIVATE)
+    source.select(page.open_chosen, conversation, [source, tabs], **PRIVATE)
+
+
+def _example(event: gr.SelectData) -> str:
+    return str(event.value["text"])
+
+
+def mount_chat(app: FastAPI, blocks: gr.Blocks, settings: ServeSettings) -> FastAPI:
+    """The page at '/', last: it answers for every path that is not another's."""
+    theme = gr.themes.Base(
+        primary_hue="indigo",
+        neutral_hue="slate",
+        radius_size="lg",
+        font=[gr.themes.Font("system-ui"), gr.themes.Font("sans-serif")],
+        font_mono=[gr.themes.Font("ui-monospace"), gr.themes.Font("monospace")],
+    )
+    return gr.mount_gradio_app(
+        app,
+        blocks,
+        "/",
+        server_name=settings.host,
+        server_port=settings.port,
+        theme=theme,
+        css_paths=[HERE / "chat.css"],
+        footer_links=[],
+        run_history=False,
+        show_error=False,
+        max_file_size=f"{settings.max_upload_mb}mb",
+        ssr_mode=False,
+        pwa=False,
+        mcp_server=False,
+        enable_monitoring=False,
+    )

@@ -1,0 +1,272 @@
+"""What the chat page shows, as HTML. Every text from a document, a model or a person goes through `Markup.format`,
+which escapes it. Messages are single lines: a blank line would end Markdown's HTML block, and let text be markup."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from core.errors import QuaereError
+from core.types import Answer, Citation, Document, PageView, Passage, TraceStep, Turn
+
+Message = dict[str, Any]
+_MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+STATUS = {
+    "processing": "being read",
+    "ready": "ready",
+    "ready_with_gaps": "ready, with gaps",
+    "failed": "could not be read",
+}
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A question and how far it came. The page's messages are drawn from these, and never read back."""
+
+    question: str
+    steps: tuple[TraceStep, ...] = ()
+    text: str = ""
+    answer: Answer | None = None
+    error: QuaereError | None = None
+    stopped: bool = False
+
+    @property
+    def running(self) -> bool:
+        return self.answer is None and self.error is None and not self.stopped
+
+
+@dataclass(frozen=True)
+class Target:
+    """A place in a document that can be opened."""
+
+    document_id: str
+    document: str
+    page: int
+    quote: str
+
+
+def history(conversation: Sequence[Exchange]) -> list[Turn]:
+    turns: list[Turn] = []
+    for exchange in conversation:
+        if exchange.answer is not None:
+            turns.append(Turn(role="user", content=exchange.question))
+            turns.append(Turn(role="assistant", content=exchange.answer.text))
+    return turns
+
+
+def targets(exchange: Exchange) -> list[Target]:
+    """What can be opened of an exchange: its citations, or else the passages nearest to it."""
+    if exchange.answer is None:
+        return []
+    cited = [Target(c.document_id, c.document, c.page, c.quote) for c in exchange.answer.citations]
+    return cited or [Target(p.document_id, p.document, p.page, p.best_child) for p in exchange.answer.nearest]
+
+
+def find_target(conversation: Sequence[Exchange], key: str) -> Target | None:
+    """`key` is 'exchange.place', as the page's buttons carry it."""
+    turn, _, place = key.partition(".")
+    if not (turn.isdecimal() and place.isdecimal() and int(turn) < len(conversation)):
+        return None
+    found = targets(conversation[int(turn)])
+    return found[int(place)] if int(place) < len(found) else None
+
+
+def lines(text: str) -> Markup:
+    """Text as it is, line breaks kept, on one line of HTML."""
+    return Markup("<br>").join(text.strip().splitlines())
+
+
+def _join(parts: Iterable[Markup]) -> Markup:
+    return Markup("").join(parts)
+
+
+def short(text: str, limit: int = 320) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1].rsplit(" ", 1)[0] + " …"
+
+
+# --- the conversation
+
+
+def messages(conversation: Sequence[Exchange]) -> list[Message]:
+    shown: list[Message] = []
+    for turn, exchange in enumerate(conversation):
+        shown.append({"role": "user", "content": Markup("<div class='q-asked'>{}</div>").format(lines(exchange.question))})
+        if exchange.steps or exchange.running:
+            shown.append(_steps_message(exchange))
+        body = _body(turn, exchange)
+        if body:
+            shown.append({"role": "assistant", "content": str(body)})
+    return [{**message, "content": str(message["content"])} for message in shown]
+
+
+def _steps_message(exchange: Exchange) -> Message:
+    seconds = sum(step.ms for step in exchange.steps) / 1000
+    title = "Reading the papers" if exchange.running else f"{len(exchange.steps)} steps in {seconds:.1f} s"
+    content = Markup("<div class='q-steps'>{}</div>").format(_join(map(_step, exchange.steps)))
+    return {
+        "role": "assistant",
+        "content": content,
+        "metadata": {"title": title, "status": "pending" if exchange.running else "done"},
+    }
+
+
+def _step(step: TraceStep) -> Markup:
+    mark, kind = ("✗", "failed") if step.error else ("!", "degraded") if step.degraded else ("✓", "done")
+    note = step.error or step.degraded
+    return Markup(
+        "<div class='q-step {}'><span class='q-mark'>{}</span> <b>{}</b>: {} <span class='q-ms'>{:.0f} ms</span>{}</div>"
+    ).format(kind, mark, step.stage, step.summary, step.ms, Markup("<div class='q-note'>{}</div>").format(note) if note else "")
+
+
+def _body(turn: int, exchange: Exchange) -> Markup:
+    if exchange.error is not None:
+        return error_box(exchange.error)
+    if exchange.answer is not None:
+        return _answer(turn, exchange.answer)
+    if exchange.stopped:
+        return Markup("<div class='q-text'>{}</div><div class='q-badge warn'>Stopped</div>").format(lines(exchange.text))
+    if exchange.text:
+        return Markup("<div class='q-text q-writing'>{}</div>").format(lines(exchange.text))
+    return Markup()
+
+
+def error_box(error: QuaereError) -> Markup:
+    hint = Markup("<div class='q-hint'>{}</div>").format(error.hint) if error.hint else ""
+    trace = Markup("<div class='q-ms'>trace {}</div>").format(error.trace_id) if error.trace_id else ""
+    return Markup("<div class='q-error' role='alert'><b>{}</b>{}{}</div>").format(error.message, hint, trace)
+
+
+def _answer(turn: int, answer: Answer) -> Markup:
+    places = {citation.number: place for place, citation in enumerate(answer.citations)}
+    cards = [_citation(f"{turn}.{place}", citation) for place, citation in enumerate(answer.citations)]
+    if answer.nearest and not answer.citations:
+        cards = [_nearest(f"{turn}.{place}", passage) for place, passage in enumerate(answer.nearest)]
+    head = Markup("<div class='q-none'>Nothing in the library supports an answer.</div>")
+    title = "Sources" if answer.citations else "Nearest passages"
+    return Markup("<div class='q-answer'>{}<div class='q-text'>{}</div>{}{}</div>").format(
+        head if answer.written_by == "none" and answer.nearest else "",
+        _marked(answer.text, places, turn),
+        _badges(answer),
+        Markup("<div class='q-title'>{}</div><div class='q-cards'>{}</div>").format(title, _join(cards)) if cards else "",
+    )
+
+
+def _marked(text: str, places: dict[int, int], turn: int) -> Markup:
+    """The text with its [n] as buttons; an [n] that is no citation stays text."""
+    parts: list[Markup] = []
+    for index, piece in enumerate(_MARKER.split(text.strip())):
+        numbers = [int(number) for number in piece.split(",")] if index % 2 else []
+        if numbers and all(number in places for number in numbers):
+            parts += [_marker(f"{turn}.{places[number]}", number) for number in numbers]
+        else:
+            parts.append(Markup("<br>").join((f"[{piece}]" if index % 2 else piece).split("\n")))
+    return _join(parts)
+
+
+def _marker(key: str, number: int) -> Markup:
+    return Markup("<button type='button' class='q-marker' name='cite' value='{}' title='Show source {}'>{}</button>").format(
+        key, number, number
+    )
+
+
+def _badges(answer: Answer) -> Markup:
+    badges: list[Markup] = []
+    if answer.written_by == "quotation":
+        degraded = next((step.degraded for step in answer.trace if step.stage == "reasoner" and step.degraded), "")
+        why = degraded or "no language model configured"
+        badges.append(Markup("<span class='q-badge quoted'>Quoted from the papers</span> <span class='q-why'>{}</span>").format(why))
+    elif answer.written_by == "llm":
+        badges.append(Markup("<span class='q-badge written'>Written by {}</span>").format(answer.model or "a language model"))
+    if answer.claims and answer.written_by != "none":
+        badges.append(
+            Markup("<span class='q-why' title='How well the quotes support the sentences'>support {:.0%}</span>").format(
+                answer.reflection.support
+            )
+        )
+    if answer.partial:
+        badges.append(Markup("<span class='q-badge warn'>Incomplete: time or budget ran out</span>"))
+    return Markup("<div class='q-badges'>{}</div>").format(Markup(" ").join(badges)) if badges else Markup()
+
+
+def _card(key: str, mark: str, place: Markup, quote: str) -> Markup:
+    return Markup(
+        "<button type='button' class='q-card' name='cite' value='{}'><span class='q-number'>{}</span>"
+        "<span class='q-where'>{}</span><span class='q-quote'>{}</span></button>"
+    ).format(key, mark, place, short(quote))
+
+
+def _where(document: str, page: int, section: str) -> Markup:
+    where = Markup("<b>{}</b>, page {}").format(document, page)
+    return where + Markup("<span class='q-section'> · {}</span>").format(section) if section else where
+
+
+def _citation(key: str, citation: Citation) -> Markup:
+    return _card(key, str(citation.number), _where(citation.document, citation.page, citation.section), citation.quote)
+
+
+def _nearest(key: str, passage: Passage) -> Markup:
+    return _card(key, "≈", _where(passage.document, passage.page, passage.section), passage.best_child)
+
+
+# --- the panel
+
+NO_SOURCE = Markup(
+    "<div class='q-empty'><b>The page behind the answer</b><br>Ask a question: the first source opens here, "
+    "with its quote marked. Choose another source to see its page.</div>"
+)
+
+
+def source(target: Target, view: PageView, png: bytes, key: str = "") -> Markup:
+    picture = Markup("<div class='q-empty'>{}</div>").format(view.gap or "This page has no picture.")
+    if png:
+        top = view.highlights[0][1] / view.height if view.highlights and view.height else 0
+        picture = Markup(
+            "<div class='q-page' tabindex='0' data-top='{:.4f}' data-key='{}' title='Click to enlarge'>"
+            "<img alt='Page {} of {}' src='data:image/png;base64,{}'></div>"
+        ).format(top, f"{key}/{view.document_id}/{view.page}", view.page, view.document, base64.b64encode(png).decode())
+    return Markup(
+        "<figure class='q-source'><figcaption><b>{}</b>, page {} <span class='q-why'>of {}</span></figcaption>"
+        "<blockquote>{}</blockquote>{}</figure>"
+    ).format(target.document, view.page, view.pages, short(target.quote, 400), picture)
+
+
+def library(documents: Sequence[Document]) -> Markup:
+    if not documents:
+        return Markup(
+            "<div class='q-empty'><b>Add a PDF to begin</b><br>Its pages are read on this machine and stay here.</div>"
+        )
+    return Markup("<ul class='q-library'>{}</ul>").format(_join(map(_document, documents)))
+
+
+def _document(document: Document) -> Markup:
+    gaps = [f"page {gap.page}: {gap.reason}" if gap.page else gap.reason for gap in document.gaps]
+    notes = [document.error, *gaps] if document.error else gaps
+    details = Markup("<details><summary>{} to know</summary>{}</details>").format(
+        len(notes), Markup("<br>").join(notes[:50])
+    )
+    return Markup(
+        "<li><div class='q-doc'><div class='q-doc-title'>{}</div>"
+        "<div class='q-why'>{} · {} {} · <span class='q-status {}'>{}</span></div>{}</div>"
+        "<button type='button' class='q-remove' name='remove' value='{}' title='{}' aria-label='{}'>✕</button></li>"
+    ).format(
+        document.title or document.name,
+        document.name,
+        document.pages,
+        "page" if document.pages == 1 else "pages",
+        document.status,
+        STATUS[document.status],
+        details if notes else "",
+        document.id,
+        f"Remove {document.name}",
+        f"Remove {document.name}",
+    )
+
+
+def notice(text: str, kind: str = "info") -> Markup:
+    return Markup("<div class='q-notice {}' role='status'>{}</div>").format(kind, escape(text))
