@@ -70,7 +70,7 @@ class Router:
             return (f"{asked[-1]} {question}" if asked else question), Usage(), "rules"
         text = "\n".join(f"{turn.role}: {turn.content[:1000]}" for turn in history[-6:])
         reply = await self._llm.complete(
-            [Message(role="user", content=prompt("standalone", history=text, question=question))], max_tokens=300
+            [Message("user", prompt("standalone", history=text, question=question))], max_tokens=300
         )
         return (reply.text.strip() or question), reply.usage, "llm"
 

@@ -15,7 +15,8 @@ from pydantic import BaseModel, Field
 from agents.citing import Sentence, cite, sentences_of
 from agents.draft import Draft
 from core.ledger import Ledger
-from core.llm import LLM, Delta, Message, Reply
+from core.llm import LLM, Delta, Message
+from core.replies import Reply
 from core.prompts import prompt
 from core.text import sentences
 from core.types import Claim, Passage, Usage
@@ -57,7 +58,7 @@ class Writer:
 
     async def _extract(self, question: str, passages: Sequence[Passage]) -> _Evidence:
         offered = _within(sentences_of(passages), MAX_PASSAGE_CHARS)
-        message = Message(role="user", content=prompt("extract", passages=_numbered(offered), question=question))
+        message = Message("user", prompt("extract", passages=_numbered(offered), question=question))
         picked, reply = await self._llm.structured([message], Picked, max_tokens=200)
         numbers = list(dict.fromkeys(picked.sentences))
         valid = [n for n in numbers if 1 <= n <= len(offered)]
@@ -66,7 +67,7 @@ class Writer:
     async def _stream(self, question: str, evidence: Sequence[Sentence], on_text: OnText) -> Reply:
         content = prompt("write", quotes=_numbered(evidence), question=question)
         final: Reply | None = None
-        async for piece in self._llm.stream([Message(role="user", content=content)]):
+        async for piece in self._llm.stream([Message("user", content)]):
             if isinstance(piece, Delta):
                 await on_text(piece.text)
             else:

@@ -77,6 +77,7 @@ class LLMRejected(LLMError):
     """401, 403, 404 or another 4xx: the same request will be refused again."""
 
     code = "llm_rejected"
+    status_of_endpoint = 0
 
 
 class LLMTruncated(LLMError):

@@ -21,9 +21,10 @@ from fastmcp.client.transports import ClientTransport, FastMCPTransport, Streama
 from mcp import MCPError
 from pydantic import BaseModel, ValidationError
 
-from core.errors import LibraryBusy, LibraryError, QuaereError, rebuild
+from core.errors import LibraryBusy, LibraryError
 from core.ports import OnEvent
 from core.types import Answer, Event, PageView, SearchResult, Turn
+from mcp_tools.border import rebuilt
 
 MAX_EVENT_BYTES = 64 * 1024 * 1024  # a page's picture travels in one event
 SILENCE_S = 300.0  # the server pings well within this while a call runs
@@ -151,15 +152,8 @@ class ToolClient:
             with self._transport_errors():
                 result = await self._client.call_tool_mcp(name, arguments, progress_handler=handler)
         if result.is_error:
-            raise self._rebuilt(result)
+            raise rebuilt(result)
         return result
-
-    def _rebuilt(self, result: mcp_types.CallToolResult) -> QuaereError:
-        fields = result.structured_content or {}
-        if "code" in fields:
-            return rebuild(fields["code"], fields["message"], fields.get("hint", ""), fields.get("trace_id", ""))
-        text = " ".join(block.text for block in result.content if isinstance(block, mcp_types.TextContent))
-        return QuaereError(text or f"{self._where} failed without saying why")
 
     async def get(self, name: str, arguments: dict[str, Any], model: type[M], on_event: OnEvent | None = None) -> M:
         """A tool's structured result as a model."""

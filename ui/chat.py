@@ -43,7 +43,12 @@ element.addEventListener("click", (event) => {
     trigger("select", { id: button.value });
 });
 """
-BRAND = "<div class='q-brand'><h1>Quaere</h1><span class='q-why'>Ask your papers. Every sentence leads back to a page.</span></div>"
+BRAND = (
+    "<div class='q-brand'><h1>Quaere</h1>"
+    "<span class='q-why'>Ask your papers. Every sentence leads back to a page.</span></div>"
+)
+INVITATION = "### Ask your papers\nEach sentence of the answer leads back to a page."
+BEGIN = "### Add a PDF to begin\nOpen **Library** and choose one or several."
 
 
 class Page:
@@ -153,9 +158,9 @@ def advance(exchange: Exchange, event: Event | Answer) -> Exchange:
 def invitation(documents: Sequence[Document]) -> Update:
     """What an empty conversation shows: examples over this library, or how to begin."""
     if not documents:
-        return gr.update(placeholder="### Add a PDF to begin\nOpen **Library** and choose one or several.", examples=None)
+        return gr.update(placeholder=BEGIN, examples=[])
     examples = [{"text": f"What does “{show.short(d.title or d.name, 60)}” find?"} for d in documents[:3]]
-    return gr.update(placeholder="### Ask your papers\nEach sentence of the answer leads back to a page.", examples=examples)
+    return gr.update(placeholder=INVITATION, examples=examples)
 
 
 def question_box(text: str = "") -> Update:
@@ -189,7 +194,8 @@ def make_chat(service: Service, tools: Tools) -> gr.Blocks:
         upload.upload(page.add, upload, shown, **PRIVATE)
         library.select(page.remove, None, shown, **PRIVATE)
         blocks.load(page.open, None, [library, chat], **PRIVATE)
-    return blocks.queue(default_concurrency_limit=CONCURRENT)
+    blocks.queue(default_concurrency_limit=CONCURRENT)
+    return blocks
 
 
 def _conversation() -> tuple[gr.Chatbot, gr.Textbox]:
@@ -201,7 +207,7 @@ def _conversation() -> tuple[gr.Chatbot, gr.Textbox]:
         buttons=[],
         feedback_options=None,
         latex_delimiters=[],
-        placeholder="### Ask your papers",
+        placeholder=INVITATION,
     )
     box = gr.Textbox(
         elem_id="question",
@@ -241,6 +247,7 @@ def _wire_questions(
         run.success(page.open_first, conversation, [source, tabs], **PRIVATE)
         run.failure(stopped, conversation, shown, **PRIVATE)
     box.stop(stopped, conversation, shown, cancels=[asked, example_asked], **PRIVATE)
+    chat.clear(lambda: ([], str(show.NO_SOURCE)), None, [conversation, source], **PRIVATE)
     source.select(page.open_chosen, conversation, [source, tabs], **PRIVATE)
 
 
@@ -248,7 +255,7 @@ def _example(event: gr.SelectData) -> str:
     return str(event.value["text"])
 
 
-def mount_chat(app: FastAPI, blocks: gr.Blocks, settings: ServeSettings) -> FastAPI:
+def mount_chat(app: FastAPI, blocks: gr.Blocks, settings: ServeSettings) -> None:
     """The page at '/', last: it answers for every path that is not another's."""
     theme = gr.themes.Base(
         primary_hue="indigo",
@@ -257,7 +264,7 @@ def mount_chat(app: FastAPI, blocks: gr.Blocks, settings: ServeSettings) -> Fast
         font=[gr.themes.Font("system-ui"), gr.themes.Font("sans-serif")],
         font_mono=[gr.themes.Font("ui-monospace"), gr.themes.Font("monospace")],
     )
-    return gr.mount_gradio_app(
+    gr.mount_gradio_app(
         app,
         blocks,
         "/",

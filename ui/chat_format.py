@@ -85,6 +85,14 @@ def _join(parts: Iterable[Markup]) -> Markup:
     return Markup("").join(parts)
 
 
+def _div(kind: str, content: str) -> Markup:
+    return Markup("<div class='q-{}'>{}</div>").format(kind, content)
+
+
+def _span(kind: str, content: str) -> Markup:
+    return Markup("<span class='q-{}'>{}</span>").format(kind, content)
+
+
 def short(text: str, limit: int = 320) -> str:
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1].rsplit(" ", 1)[0] + " …"
@@ -96,7 +104,7 @@ def short(text: str, limit: int = 320) -> str:
 def messages(conversation: Sequence[Exchange]) -> list[Message]:
     shown: list[Message] = []
     for turn, exchange in enumerate(conversation):
-        shown.append({"role": "user", "content": Markup("<div class='q-asked'>{}</div>").format(lines(exchange.question))})
+        shown.append({"role": "user", "content": _div("asked", lines(exchange.question))})
         if exchange.steps or exchange.running:
             shown.append(_steps_message(exchange))
         body = _body(turn, exchange)
@@ -108,7 +116,7 @@ def messages(conversation: Sequence[Exchange]) -> list[Message]:
 def _steps_message(exchange: Exchange) -> Message:
     seconds = sum(step.ms for step in exchange.steps) / 1000
     title = "Reading the papers" if exchange.running else f"{len(exchange.steps)} steps in {seconds:.1f} s"
-    content = Markup("<div class='q-steps'>{}</div>").format(_join(map(_step, exchange.steps)))
+    content = _div("steps", _join(map(_step, exchange.steps)))
     return {
         "role": "assistant",
         "content": content,
@@ -120,8 +128,8 @@ def _step(step: TraceStep) -> Markup:
     mark, kind = ("✗", "failed") if step.error else ("!", "degraded") if step.degraded else ("✓", "done")
     note = step.error or step.degraded
     return Markup(
-        "<div class='q-step {}'><span class='q-mark'>{}</span> <b>{}</b>: {} <span class='q-ms'>{:.0f} ms</span>{}</div>"
-    ).format(kind, mark, step.stage, step.summary, step.ms, Markup("<div class='q-note'>{}</div>").format(note) if note else "")
+        "<div class='q-step {}'><span class='q-mark'>{}</span> <b>{}</b> {} <span class='q-ms'>{:.0f} ms</span>{}</div>"
+    ).format(kind, mark, step.stage, step.summary, step.ms, _div("note", note) if note else "")
 
 
 def _body(turn: int, exchange: Exchange) -> Markup:
@@ -130,15 +138,15 @@ def _body(turn: int, exchange: Exchange) -> Markup:
     if exchange.answer is not None:
         return _answer(turn, exchange.answer)
     if exchange.stopped:
-        return Markup("<div class='q-text'>{}</div><div class='q-badge warn'>Stopped</div>").format(lines(exchange.text))
+        return _div("text", lines(exchange.text)) + _div("badge warn", "Stopped")
     if exchange.text:
-        return Markup("<div class='q-text q-writing'>{}</div>").format(lines(exchange.text))
+        return _div("text q-writing", lines(exchange.text))
     return Markup()
 
 
 def error_box(error: QuaereError) -> Markup:
-    hint = Markup("<div class='q-hint'>{}</div>").format(error.hint) if error.hint else ""
-    trace = Markup("<div class='q-ms'>trace {}</div>").format(error.trace_id) if error.trace_id else ""
+    hint = _div("hint", error.hint) if error.hint else ""
+    trace = _div("ms", f"trace {error.trace_id}") if error.trace_id else ""
     return Markup("<div class='q-error' role='alert'><b>{}</b>{}{}</div>").format(error.message, hint, trace)
 
 
@@ -147,14 +155,11 @@ def _answer(turn: int, answer: Answer) -> Markup:
     cards = [_citation(f"{turn}.{place}", citation) for place, citation in enumerate(answer.citations)]
     if answer.nearest and not answer.citations:
         cards = [_nearest(f"{turn}.{place}", passage) for place, passage in enumerate(answer.nearest)]
-    head = Markup("<div class='q-none'>Nothing in the library supports an answer.</div>")
-    title = "Sources" if answer.citations else "Nearest passages"
-    return Markup("<div class='q-answer'>{}<div class='q-text'>{}</div>{}{}</div>").format(
-        head if answer.written_by == "none" and answer.nearest else "",
-        _marked(answer.text, places, turn),
-        _badges(answer),
-        Markup("<div class='q-title'>{}</div><div class='q-cards'>{}</div>").format(title, _join(cards)) if cards else "",
-    )
+    unsupported = answer.written_by == "none" and answer.nearest
+    head = _div("none", "Nothing in the library supports an answer.") if unsupported else Markup()
+    title = _div("title", "Sources" if answer.citations else "Nearest passages")
+    sources = title + _div("cards", _join(cards)) if cards else Markup()
+    return _div("answer", head + _div("text", _marked(answer.text, places, turn)) + _badges(answer) + sources)
 
 
 def _marked(text: str, places: dict[int, int], turn: int) -> Markup:
@@ -170,28 +175,26 @@ def _marked(text: str, places: dict[int, int], turn: int) -> Markup:
 
 
 def _marker(key: str, number: int) -> Markup:
-    return Markup("<button type='button' class='q-marker' name='cite' value='{}' title='Show source {}'>{}</button>").format(
-        key, number, number
-    )
+    return Markup(
+        "<button type='button' class='q-marker' name='cite' value='{}' title='Show source {}'>{}</button>"
+    ).format(key, number, number)
 
 
 def _badges(answer: Answer) -> Markup:
     badges: list[Markup] = []
     if answer.written_by == "quotation":
         degraded = next((step.degraded for step in answer.trace if step.stage == "reasoner" and step.degraded), "")
-        why = degraded or "no language model configured"
-        badges.append(Markup("<span class='q-badge quoted'>Quoted from the papers</span> <span class='q-why'>{}</span>").format(why))
+        badges += [
+            _span("badge quoted", "Quoted from the papers"),
+            _span("why", degraded or "no language model configured"),
+        ]
     elif answer.written_by == "llm":
-        badges.append(Markup("<span class='q-badge written'>Written by {}</span>").format(answer.model or "a language model"))
+        badges.append(_span("badge written", f"Written by {answer.model or 'a language model'}"))
     if answer.claims and answer.written_by != "none":
-        badges.append(
-            Markup("<span class='q-why' title='How well the quotes support the sentences'>support {:.0%}</span>").format(
-                answer.reflection.support
-            )
-        )
+        badges.append(_span("why", f"· quotes support it: {answer.reflection.support:.0%}"))
     if answer.partial:
-        badges.append(Markup("<span class='q-badge warn'>Incomplete: time or budget ran out</span>"))
-    return Markup("<div class='q-badges'>{}</div>").format(Markup(" ").join(badges)) if badges else Markup()
+        badges.append(_span("badge warn", "Incomplete: time or budget ran out"))
+    return _div("badges", Markup(" ").join(badges)) if badges else Markup()
 
 
 def _card(key: str, mark: str, place: Markup, quote: str) -> Markup:
@@ -203,7 +206,7 @@ def _card(key: str, mark: str, place: Markup, quote: str) -> Markup:
 
 def _where(document: str, page: int, section: str) -> Markup:
     where = Markup("<b>{}</b>, page {}").format(document, page)
-    return where + Markup("<span class='q-section'> · {}</span>").format(section) if section else where
+    return where + _span("section", f" · {section}") if section else where
 
 
 def _citation(key: str, citation: Citation) -> Markup:
@@ -223,7 +226,7 @@ NO_SOURCE = Markup(
 
 
 def source(target: Target, view: PageView, png: bytes, key: str = "") -> Markup:
-    picture = Markup("<div class='q-empty'>{}</div>").format(view.gap or "This page has no picture.")
+    picture = _div("empty", view.gap or "This page has no picture.")
     if png:
         top = view.highlights[0][1] / view.height if view.highlights and view.height else 0
         picture = Markup(
@@ -247,8 +250,8 @@ def library(documents: Sequence[Document]) -> Markup:
 def _document(document: Document) -> Markup:
     gaps = [f"page {gap.page}: {gap.reason}" if gap.page else gap.reason for gap in document.gaps]
     notes = [document.error, *gaps] if document.error else gaps
-    details = Markup("<details><summary>{} to know</summary>{}</details>").format(
-        len(notes), Markup("<br>").join(notes[:50])
+    details = Markup("<details><summary>{}</summary>{}</details>").format(
+        "1 note" if len(notes) == 1 else f"{len(notes)} notes", Markup("<br>").join(notes[:50])
     )
     return Markup(
         "<li><div class='q-doc'><div class='q-doc-title'>{}</div>"

@@ -50,7 +50,8 @@ def make_app(service: Service, settings: ServeSettings) -> FastAPI:
 
     app = make_rest(service, tools, settings, lifespan=combine_lifespans(mcp.lifespan, tools_open))
     app.router.routes += [Route(path, endpoint=_At(mcp, "/mcp")) for path in ("/mcp", "/mcp/")]
-    return mount_chat(app, make_chat(service, tools), settings)
+    mount_chat(app, make_chat(service, tools), settings)
+    return app
 
 
 def _listen(settings: ServeSettings) -> socket.socket:

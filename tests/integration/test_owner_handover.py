@@ -22,7 +22,7 @@ from mcp_tools.library import Library
 from tests.support.fake_service import QUOTE, FakeService
 
 ROOT = Path(__file__).parents[2]
-ENV = {**os.environ, "PYTHONPATH": str(ROOT)}
+ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}  # so that text waits in the buffer of stdout
 pytestmark = pytest.mark.integration
 
 HOLD = """
@@ -73,7 +73,6 @@ async def main():
         await run_stdio(library)
     noise("end")
 
-sys.stdout.flush()
 asyncio.run(main())
 """
 
@@ -172,6 +171,7 @@ async def test_stdout_holds_nothing_but_json_rpc(tmp_path: Path) -> None:
     assert [reply["jsonrpc"] for reply in replies] == ["2.0"] * len(replies)
     assert [reply["id"] for reply in replies] == [1, 2]
     assert replies[1]["result"]["structuredContent"]["citations"][0]["quote"] == QUOTE
+    assert "before" in err
     for kind in ("printed", "written", "native"):
         for where in ("open", "ask", "end"):
             assert f"{kind} in {where}" in err
@@ -183,6 +183,19 @@ async def test_stdin_may_close_while_the_library_opens(tmp_path: Path) -> None:
         out, err = await asyncio.to_thread(child.communicate, INITIALIZE, 20)
     assert child.returncode == 0, err
     assert [json.loads(text)["id"] for text in out.splitlines()] == [1]
+
+
+async def test_ctrl_c_ends_it_while_stdin_is_open(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    gate.touch()
+    with process(NOISY, str(tmp_path / "lib"), str(gate)) as child:
+        assert child.stdin is not None
+        child.stdin.write(INITIALIZE)
+        child.stdin.flush()
+        assert json.loads(await asyncio.to_thread(line, child))["id"] == 1
+        child.send_signal(signal.SIGINT)
+        assert await asyncio.to_thread(child.wait, 10) == -signal.SIGINT
+    assert not (tmp_path / "lib" / "owner.json").exists()
 
 
 @contextlib.asynccontextmanager
