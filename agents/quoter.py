@@ -21,9 +21,9 @@ _NUMBER_ASKED = re.compile(
     re.IGNORECASE,
 )
 _NAME_ASKED = re.compile(r"\b(who|whom|whose|where|which|what (dataset|data set|model|method|author|city|place))\b|谁|哪", re.I)
-QUOTES = 3
+QUOTES = 5
 # Below this share of the question's weight nothing that was found speaks of what is asked (see eval/results).
-MIN_COVERAGE = 0.34
+MIN_COVERAGE = 0.15
 
 
 class Quoter:
@@ -33,7 +33,7 @@ class Quoter:
         self._idf = idf
 
     async def quote(self, route: Route, passages: Sequence[Passage]) -> Draft:
-        """Up to three sentences, best first, each its own claim; none when the passages do not speak of it."""
+        """Up to five sentences, best first, each its own claim; none when the passages do not speak of it."""
         return await asyncio.to_thread(self._quote, route, passages)
 
     def _quote(self, route: Route, passages: Sequence[Passage]) -> Draft:

@@ -6,24 +6,31 @@ consecutive fragments of prose stand side by side, row after row, with an empty 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
+from core.text import is_cjk
 from core.types import Box
 
 _WORDS_A_CELL = 3.0  # prose has more on average, a table's cells fewer
+_CHARS_A_CELL = 12  # the same for scripts without blanks
+_RUNS_ON = 0.3  # of the lines of a column of prose, at least so many go on in the next line's small letter
+_DIGITS = 0.15  # of a column of prose, at most so many characters are digits
+_UNFINISHED = re.compile(r"[^.!?:;。！？]$")
 
 
 @dataclass(frozen=True)
 class Fragment:
-    """Characters of one line without a wide gap; `size` is the height of its character boxes in points."""
+    """Characters of one line without a wide gap; `size` is the font's in points on the page."""
 
     text: str
     boxes: tuple[Box, ...]
     size: float
     bold: bool
     upright: bool
-    hyphen: bool
+    hyphen: Box | None = None  # where a hyphen ends the line that perhaps only the line break made
 
     @property
     def left(self) -> float:
@@ -41,8 +48,12 @@ class Fragment:
     def bottom(self) -> float:
         return max(self.boxes[0][3], self.boxes[-1][3])
 
-    def with_hyphen(self) -> Fragment:
-        return replace(self, hyphen=True)
+    @property
+    def height(self) -> float:
+        return self.bottom - self.top
+
+    def with_hyphen(self, box: Box) -> Fragment:
+        return replace(self, hyphen=box)
 
 
 def in_reading_order(fragments: Sequence[Fragment]) -> list[Fragment]:
@@ -68,10 +79,11 @@ def _bands(rows: Sequence[list[Fragment]]) -> list[list[Fragment]]:
     while index < len(rows):
         end, gutter = _band(rows, index)
         band = rows[index:end]
-        if gutter is not None and _is_prose(band):
-            left = [[f for f in row if f.right <= gutter] for row in band]
-            right = [[f for f in row if f.right > gutter] for row in band]
-            found += [[f for row in left for f in row], *_bands([row for row in right if row])]
+        left = [f for row in band for f in row if gutter is not None and f.right <= gutter]
+        right = [[f for f in row if gutter is not None and f.right > gutter] for row in band]
+        paired = sum(1 for row in band if len(row) > 1)
+        if paired >= 2 and _is_prose(left) and _is_prose([f for row in right for f in row]):
+            found += [left, *_bands([row for row in right if row])]
         else:
             found += band
         index = end
@@ -97,8 +109,14 @@ def _band(rows: Sequence[list[Fragment]], start: int) -> tuple[int, float | None
     return end, (low + high) / 2
 
 
-def _is_prose(band: Sequence[list[Fragment]]) -> bool:
-    paired = [row for row in band if len(row) > 1]
-    cells = [fragment for row in paired for fragment in row]
-    words = sum(len(fragment.text.split()) for fragment in cells)
-    return len(paired) >= 2 and words / len(cells) >= _WORDS_A_CELL
+def _is_prose(column: Sequence[Fragment]) -> bool:
+    """Whether these are the lines of running text, and not the cells of a table or labels of a figure."""
+    text = "".join(fragment.text for fragment in column)
+    if len(column) < 2 or sum(char.isdigit() for char in text) > _DIGITS * len(text):
+        return False
+    if sum(is_cjk(char) for char in text) > len(text) / 3:
+        return len(text) / len(column) >= _CHARS_A_CELL
+    pairs = [(one, other) for one, other in pairwise(column) if not _beside(one, other)]
+    going_on = sum(1 for one, other in pairs if _UNFINISHED.search(one.text) and other.text[0].islower())
+    words = sum(len(fragment.text.split()) for fragment in column)
+    return words / len(column) >= _WORDS_A_CELL * 0.8 and going_on >= max(1.0, _RUNS_ON * len(pairs))

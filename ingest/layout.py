@@ -6,23 +6,25 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from core.text import is_cjk
 from core.types import Block, Box, Page, Span
+from ingest import headings
 from ingest.columns import Fragment, in_reading_order
+from ingest.headings import Style
 
-_NUMBERED = re.compile(r"^(\d{1,2}(?:\.\d{1,2}){0,3}|[A-Z](?:\.\d{1,2}){0,3}|[IVX]{1,5}\.)\.?\s+[A-Z][^.!?]{2,90}$")
-_KNOWN = re.compile(
-    r"^(?:\d{1,2}\.?\s+)?(abstract|introduction|background|related work|methods?|methodology|experiments?|results|"
-    r"evaluation|discussion|limitations?|conclusions?|acknowledge?ments?|references|bibliography|works cited|"
-    r"appendix(?: [A-Z])?|supplementary material)\.?:?$",
-    re.IGNORECASE,
-)
-_REFERENCES = re.compile(r"^(?:\d{1,2}\.?\s+)?(references|bibliography|works cited)\W*$", re.IGNORECASE)
-_AFTER_REFERENCES = re.compile(r"^(appendix|appendices|supplementary|[A-Z](\.\d+)*\.?\s+[A-Z])", re.IGNORECASE)
-_CAPTION = re.compile(r"^(figure|fig\.|table|algorithm|listing|图|表)\s*[A-Z]?\d+[.:：|]?", re.IGNORECASE)
-_BAD_TITLE = re.compile(r"^(untitled|microsoft|slide|\W*$)|\.(docx?|tex|pdf|dvi|indd|qxd|rtf)$|^[\w-]*\d{4,}[\w-]*$", re.I)
-_EDGE = 0.085  # share of the page's height at its top and bottom where running heads stand
-_CLOSED = re.compile(r"[.!?:;。！？：]['\"”’)\]]*$")
+_EDGE = 0.1  # share of the page's height at its top and bottom where running heads stand
+_SAME_PLACE = 4.0  # points: half of what a running head may move up or down from page to page
+_CLOSED = re.compile(r"[.!?:;。！？：][\"'”’)\]」』）]*$")
+_ENTRY = re.compile(r"^(\[[\w+-]{1,12}\]|\d{1,3}\.)\s")
+_ITEM = re.compile(r"^([•‣▪●◦–—*-]|\(?\d{1,2}[.)]|\([a-z]\))\s")
+_LAST_WORD = re.compile(r"[^\W\d_]+$")
+_FIRST_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+
+Kind = Literal["heading", "text", "list", "caption", "reference"]
+Vocabulary = frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -36,162 +38,184 @@ class RawPage:
 
 def build_pages(raw_pages: Sequence[RawPage]) -> tuple[tuple[Page, ...], tuple[Block, ...]]:
     """Pages with their text, and blocks whose spans cover it, in reading order."""
+    every = [fragment for raw in raw_pages for fragment in raw.fragments]
+    builder = _Builder(headings.style_of(every), _vocabulary(every))
     heads = _running_heads(raw_pages)
-    body = _body_size(raw_pages)
-    pages, blocks = [], []
-    in_references = False
+    pages = []
     for raw in raw_pages:
-        kept = [f for f in raw.fragments if (_edge(f, raw), _masked(f.text)) not in heads]
-        drafts = _drafts(in_reading_order(kept), body)
-        page, own, in_references = _assemble(raw, drafts, body, in_references)
-        pages.append(page)
-        blocks += own
-    return tuple(pages), tuple(blocks)
+        kept = [f for f in raw.fragments if not _keys(f, raw) or _keys(f, raw)[0] not in heads]
+        pages.append(builder.page(raw, in_reading_order(kept)))
+    return tuple(pages), tuple(builder.blocks)
 
 
-def pick_title(metadata: str, raw_pages: Sequence[RawPage], pages: Sequence[Page]) -> str:
-    """The metadata's title where it looks like one, else the largest text in the first page's upper half, else ''."""
-    if len(metadata) > 4 and not _BAD_TITLE.search(metadata):
-        return metadata[:300]
+def pick_title(metadata: str, raw_pages: Sequence[RawPage]) -> str:
     if not raw_pages:
-        return ""
-    first = raw_pages[0]
-    upper = [f for f in first.fragments if f.upright and f.top < first.height / 2 and len(f.text) > 3]
-    if not upper:
-        return ""
-    largest = max(f.size for f in upper)
-    lines = [f for f in upper if f.size > largest * 0.93]
-    return " ".join(f.text for f in lines[:4])[:300].strip()
+        return metadata
+    return headings.pick_title(metadata, raw_pages[0].fragments, raw_pages[0].height)
 
 
-def _edge(fragment: Fragment, page: RawPage) -> str:
+def _vocabulary(fragments: Sequence[Fragment]) -> Vocabulary:
+    """Words and hyphenated words that stand whole in a line somewhere: they tell which hyphens belong."""
+    return frozenset(word.lower() for fragment in fragments for word in _WORD.findall(fragment.text))
+
+
+Key = tuple[str, str, int]
+
+
+def _keys(fragment: Fragment, page: RawPage) -> tuple[Key, ...]:
+    """(edge, text with its numbers masked, place), the places next to it too; none away from the page's edges."""
     if fragment.bottom < page.height * _EDGE:
-        return "top"
-    return "bottom" if fragment.top > page.height * (1 - _EDGE) else ""
+        edge, place = "top", fragment.top
+    elif fragment.top > page.height * (1 - _EDGE):
+        edge, place = "bottom", page.height - fragment.bottom
+    else:
+        return ()
+    text = re.sub(r"\d+|\b[ivxl]+\b", "#", fragment.text)
+    row = round(place / _SAME_PLACE)
+    return (edge, text, row), (edge, text, row - 1), (edge, text, row + 1)
 
 
-def _masked(text: str) -> str:
-    return re.sub(r"\d+|\b[ivx]+\b", "#", text)
-
-
-def _running_heads(pages: Sequence[RawPage]) -> set[tuple[str, str]]:
-    """(edge, text with its numbers masked) that stands on at least half of the pages, and on two or more."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for page in pages:
-        counts.update({(_edge(f, page), _masked(f.text)) for f in page.fragments if _edge(f, page)})
-    # Left and right pages may carry different heads: a third of a long document is enough.
-    least = max(2, len(pages) * (0.5 if len(pages) < 6 else 0.3))
-    return {key for key, count in counts.items() if count >= least}
-
-
-def _body_size(pages: Sequence[RawPage]) -> float:
-    sizes: Counter[float] = Counter()
+def _running_heads(pages: Sequence[RawPage]) -> set[Key]:
+    """What stands at one place on at least half of the pages, or of the left or the right ones, and on 3 or more."""
+    on: dict[Key, set[int]] = {}
     for page in pages:
         for fragment in page.fragments:
-            sizes[round(fragment.size * 2) / 2] += len(fragment.text)
-    return sizes.most_common(1)[0][0] if sizes else 10.0
+            for key in _keys(fragment, page):
+                on.setdefault(key, set()).add(page.number)
+    return {key for key, numbers in on.items() if _is_running(numbers, len(pages))}
 
 
-def _drafts(fragments: Sequence[Fragment], body: float) -> list[list[Fragment]]:
-    """Fragments grouped to blocks."""
-    groups: list[list[Fragment]] = []
-    for fragment in fragments:
-        if groups and not _breaks(groups[-1], fragment, body):
-            groups[-1].append(fragment)
-        else:
-            groups.append([fragment])
-    return groups
+def _is_running(numbers: set[int], count: int) -> bool:
+    if count <= 2:
+        return count == 2 and len(numbers) == 2
+    if len(numbers) < 3:
+        return False
+    sides = Counter(number % 2 for number in numbers)
+    return len(numbers) * 2 >= count or any(sides[side] * 2 > (count + side) // 2 for side in (0, 1))
+
+
+class _Builder:
+    """Pages one after the other; whether the list of references has begun goes on from page to page."""
+
+    def __init__(self, style: Style, vocabulary: Vocabulary) -> None:
+        self.blocks: list[Block] = []
+        self._style = style
+        self._vocabulary = vocabulary
+        self._in_references = False
+        self._chars: list[str] = []
+        self._boxes: list[Box] = []
+
+    def page(self, raw: RawPage, fragments: Sequence[Fragment]) -> Page:
+        self._chars, self._boxes = [], []
+        for group in self._groups(fragments):
+            if self._chars:
+                self._add_blank("\n")
+            start = len(self._chars)
+            self._join(group)
+            span = Span(page=raw.number, start=start, end=len(self._chars))
+            kind, level = self._kind("".join(self._chars[start:]), group[0])
+            self.blocks.append(Block(kind=kind, span=span, level=level))
+        # Built without validation: checking a box for each character would cost more than reading the page.
+        return Page.model_construct(
+            number=raw.number, width=raw.width, height=raw.height, text="".join(self._chars), boxes=tuple(self._boxes)
+        )
+
+    def _kind(self, text: str, first: Fragment) -> tuple[Kind, int]:
+        level = self._style.level(text, first)
+        if self._in_references and level and not headings.closes_references(text, level):
+            level = 0
+        if level:
+            self._in_references = headings.opens_references(text)
+            return "heading", level
+        if self._in_references:
+            return "reference", 0
+        if headings.is_caption(text):
+            return "caption", 0
+        return ("list" if _ITEM.match(text) else "text"), 0
+
+    def _groups(self, fragments: Sequence[Fragment]) -> list[list[Fragment]]:
+        """Fragments grouped to blocks."""
+        groups: list[list[Fragment]] = []
+        for fragment in fragments:
+            if groups and not self._breaks(groups[-1], fragment):
+                groups[-1].append(fragment)
+            else:
+                groups.append([fragment])
+        return groups
+
+    def _breaks(self, group: Sequence[Fragment], new: Fragment) -> bool:
+        """Whether a new block begins with `new`."""
+        last, body = group[-1], self._style.body
+        if last.upright != new.upright:
+            return True
+        if _same_line(last, new):
+            return abs(last.size - new.size) > 0.35 * body and new.left < last.right
+        if last.hyphen:
+            return False
+        if len(new.text) > 3 and len(last.text) > 3 and abs(last.size - new.size) > 0.1 * body:
+            return True
+        if self._is_heading(group) or self._is_heading([new]):
+            return not self._continues_heading(group, new)
+        if new.top < last.top - last.size:  # a new column
+            return bool(_CLOSED.search(last.text)) or not (new.text[0].islower() or is_cjk(new.text[0]))
+        if new.top - last.bottom > 0.55 * body or headings.is_caption(new.text):
+            return True
+        return self._opens_paragraph(group, new)
+
+    def _opens_paragraph(self, group: Sequence[Fragment], new: Fragment) -> bool:
+        """By its own mark, or an indented first line after a line that ended a sentence."""
+        last = group[-1]
+        if (_ENTRY if self._in_references else _ITEM).match(new.text):
+            return not self._in_references or bool(_ENTRY.match(group[0].text))
+        if not _CLOSED.search(last.text):
+            return False
+        if self._in_references and len(group) > 1 and new.left < last.left - 0.6 * self._style.body:
+            return True  # the entries have a hanging indent
+        left = min(fragment.left for fragment in group[-6:])
+        return len(group) > 1 and new.left > left + 0.6 * self._style.body
+
+    def _is_heading(self, group: Sequence[Fragment]) -> bool:
+        return len(group) <= 4 and bool(self._style.level(" ".join(f.text for f in group), group[0]))
+
+    def _continues_heading(self, group: Sequence[Fragment], new: Fragment) -> bool:
+        first, size = group[0], self._style.body
+        alike = abs(first.size - new.size) < 0.06 * size and first.bold == new.bold
+        near = 0 <= new.top - group[-1].top < 1.7 * new.size
+        stands_out = new.bold or self._style.is_large(new)
+        return alike and near and stands_out and len(group) < 4 and not headings.is_numbered(new.text)
+
+    def _join(self, group: Sequence[Fragment]) -> None:
+        for index, fragment in enumerate(group):
+            joined = index == 0 or self._joined_hyphen(group[index - 1], fragment)
+            if not joined and not (is_cjk(self._chars[-1]) and is_cjk(fragment.text[0])):
+                self._add_blank(" ")
+            self._chars += fragment.text
+            self._boxes += fragment.boxes
+
+    def _joined_hyphen(self, line: Fragment, following: Fragment) -> bool:
+        """Whether the two lines share a word; its hyphen goes unless the document writes the word with one."""
+        ends, begins = _LAST_WORD.search(line.text.removesuffix("-")), _FIRST_WORD.match(following.text)
+        if line.hyphen:
+            if ends and begins and self._is_hyphenated(ends[0], begins[0]):
+                self._chars.append("-")
+                self._boxes.append(line.hyphen)
+            return True
+        if not line.text.endswith("-") or len(line.text) < 2 or line.text[-2].isspace():
+            return False
+        if ends and begins and begins[0][0].islower() and not self._is_hyphenated(ends[0], begins[0]):
+            del self._chars[-1], self._boxes[-1]
+        return not _same_line(line, following)
+
+    def _is_hyphenated(self, left: str, right: str) -> bool:
+        whole = (left + right).lower()
+        return whole not in self._vocabulary and f"{left}-{right}".lower() in self._vocabulary
+
+    def _add_blank(self, char: str) -> None:
+        _, _, right, bottom = self._boxes[-1]
+        self._chars.append(char)
+        self._boxes.append((right, bottom, right, bottom))
 
 
 def _same_line(one: Fragment, other: Fragment) -> bool:
     overlap = min(one.bottom, other.bottom) - max(one.top, other.top)
-    return overlap > 0.4 * min(one.bottom - one.top, other.bottom - other.top)
-
-
-def _breaks(group: Sequence[Fragment], new: Fragment, body: float) -> bool:
-    """Whether a new block begins with `new`."""
-    last = group[-1]
-    if last.upright != new.upright:
-        return True
-    if _same_line(last, new):
-        return abs(last.size - new.size) > 0.35 * body and new.left < last.right
-    if last.hyphen:
-        return False
-    if abs(last.size - new.size) > 0.1 * body and len(new.text) > 3 and len(last.text) > 3:
-        return True
-    if _heading_level(" ".join(f.text for f in group), group[0], body) or _heading_level(new.text, new, body):
-        return not _continues_heading(group, new, body)
-    if new.top < last.top - last.size:  # a new column
-        return bool(_CLOSED.search(last.text)) or not new.text[:1].islower()
-    gap = new.top - last.bottom
-    if gap > 0.55 * body or _CAPTION.match(new.text):
-        return True
-    # An indented first line, after a line that ended a sentence.
-    return new.left > min(f.left for f in group) + 0.6 * body and bool(_CLOSED.search(last.text)) and len(group) > 1
-
-
-def _continues_heading(group: Sequence[Fragment], new: Fragment, body: float) -> bool:
-    first = group[0]
-    alike = abs(first.size - new.size) < 0.06 * body and first.bold == new.bold
-    near = 0 <= new.top - group[-1].top < 1.7 * new.size
-    large = new.size > 1.12 * body
-    return alike and near and large and len(group) < 4 and not _NUMBERED.match(new.text)
-
-
-def _heading_level(text: str, first: Fragment, body: float) -> int:
-    """1 to 4 for a heading, 0 for anything else."""
-    if not first.upright or len(text) > 160 or _CAPTION.match(text) or not re.search(r"[^\W\d]{3}", text):
-        return 0
-    large = first.size > 1.12 * body
-    numbered = _NUMBERED.match(text)
-    if numbered and (large or first.bold):
-        return min(numbered.group(1).rstrip(".").count(".") + 1, 4)
-    if _KNOWN.match(text) and (large or first.bold or text.isupper() or text[:1].isupper()):
-        return 1
-    if large and len(text) < 120 and not text.endswith((".", ",")):
-        return 1 if first.size > 1.3 * body else 2
-    return 0
-
-
-def _assemble(
-    raw: RawPage, drafts: Sequence[Sequence[Fragment]], body: float, in_references: bool
-) -> tuple[Page, list[Block], bool]:
-    chars: list[str] = []
-    boxes: list[Box] = []
-    blocks: list[Block] = []
-    for group in drafts:
-        if chars:
-            _append(chars, boxes, "\n")
-        start = len(chars)
-        _join(group, chars, boxes)
-        text = "".join(chars[start:])
-        level = _heading_level(text, group[0], body)
-        if level:
-            in_references = bool(_REFERENCES.match(text)) or (in_references and not _AFTER_REFERENCES.match(text))
-        kind = "heading" if level else "reference" if in_references else "caption" if _CAPTION.match(text) else "text"
-        span = Span(page=raw.number, start=start, end=len(chars))
-        blocks.append(Block(kind=kind, span=span, level=level))  # type: ignore[arg-type]
-    page = Page.model_construct(
-        number=raw.number, width=raw.width, height=raw.height, text="".join(chars), boxes=tuple(boxes)
-    )
-    return page, blocks, in_references
-
-
-def _join(group: Sequence[Fragment], chars: list[str], boxes: list[Box]) -> None:
-    for index, fragment in enumerate(group):
-        joined = index > 0 and group[index - 1].hyphen
-        if index and not joined and not _cjk_border(chars[-1], fragment.text[0]):
-            _append(chars, boxes, " ")
-        chars += fragment.text
-        boxes += fragment.boxes
-
-
-def _cjk_border(left: str, right: str) -> bool:
-    """Whether two lines join without a blank: both sides are CJK."""
-    return all("\u3000" <= char <= "\u9fff" or "\uff00" <= char <= "\uffef" for char in (left, right))
-
-
-def _append(chars: list[str], boxes: list[Box], char: str) -> None:
-    at = boxes[-1]
-    chars.append(char)
-    boxes.append((at[2], at[3], at[2], at[3]))
+    return overlap > 0.4 * min(one.height, other.height)

@@ -9,31 +9,55 @@ from pathlib import Path
 import pypdfium2 as pdfium
 from PIL import Image, ImageDraw
 
-from core.errors import CorruptDocument
+from core.errors import CorruptDocument, InvalidInput
 from core.types import Box
 from ingest.pdf import PDFIUM_LOCK, open_pdf
 
 MAX_PIXELS = 6_000_000
+MAX_SIDE = 8_000  # pixels; a strip of a page stays small in both directions
 _YELLOW = (255, 214, 0, 96)
 
 
-def render_png(path: Path, number: int, highlights: Sequence[Box] = (), scale: float = 1.6) -> bytes:
-    """Page `number` (from 1) as PNG, `scale` pixels a point, less where that passes MAX_PIXELS.
+def render_png(
+    path: Path,
+    number: int,
+    highlights: Sequence[Box] = (),
+    scale: float = 1.6,
+    password: str | None = None,
+    max_pixels: int = MAX_PIXELS,
+) -> bytes:
+    """Page `number` (from 1) as PNG, `scale` pixels a point, less where that passes `max_pixels`.
 
-    Raises CorruptDocument, PasswordNeeded.
+    Raises InvalidInput (no such page), CorruptDocument, PasswordNeeded.
     """
     with PDFIUM_LOCK:
-        document = open_pdf(path)
+        document = open_pdf(path, password)
         try:
-            page = document[number - 1]
-            width, height = page.get_size()
-            scale = min(scale, (MAX_PIXELS / max(width * height, 1.0)) ** 0.5)
-            image = page.render(scale=scale, may_draw_forms=True).to_pil().convert("RGB")
-        except pdfium.PdfiumError:
+            count = len(document)
+            if not 1 <= number <= count:
+                raise InvalidInput(f"{path.name} has no page {number}", hint=f"it has pages 1 to {count}")
+            image, scale = _drawn(document, number, scale, max_pixels)
+        except (pdfium.PdfiumError, MemoryError):
             raise CorruptDocument(f"page {number} can't be drawn", hint="its text can still be read") from None
         finally:
             document.close()
     return _png(_marked(image, highlights, scale))
+
+
+def _drawn(document: pdfium.PdfDocument, number: int, scale: float, max_pixels: int) -> tuple[Image.Image, float]:
+    """The page's picture and the pixels a point that it has. Called under PDFIUM_LOCK."""
+    page = document[number - 1]
+    try:
+        width, height = page.get_size()
+        area, side = max(width * height, 1.0), max(width, height, 1.0)
+        scale = min(scale, (max_pixels / area) ** 0.5, MAX_SIDE / side)
+        bitmap = page.render(scale=scale, may_draw_forms=True)
+        try:
+            return bitmap.to_pil().convert("RGB"), scale  # convert copies: the bitmap's memory ends with it
+        finally:
+            bitmap.close()
+    finally:
+        page.close()
 
 
 def _marked(image: Image.Image, highlights: Sequence[Box], scale: float) -> Image.Image:
@@ -42,7 +66,8 @@ def _marked(image: Image.Image, highlights: Sequence[Box], scale: float) -> Imag
     layer = Image.new("RGBA", image.size, (0, 0, 0, 0))
     draw = ImageDraw.Draw(layer)
     for left, top, right, bottom in highlights:
-        draw.rectangle((left * scale - 1, top * scale, right * scale + 1, bottom * scale), fill=_YELLOW)
+        if left <= right and top <= bottom:
+            draw.rectangle((left * scale - 1, top * scale, right * scale + 1, bottom * scale), fill=_YELLOW)
     return Image.alpha_composite(image.convert("RGBA"), layer).convert("RGB")
 
 

@@ -32,7 +32,7 @@ const toHighlight = (page) => {
   else image.addEventListener("load", move, { once: true });
 };
 
-watch("value", () => {
+const opened = () => {
   const page = element.querySelector(".q-page");
   const key = page ? page.dataset.key : "";
   if (!page || key === shown) return;
@@ -40,4 +40,6 @@ watch("value", () => {
   page.classList.remove("large");
   requestAnimationFrame(() => toHighlight(page));
   chosen(key.split("/")[0]);
-});
+};
+watch("value", opened);
+opened(); // the panel is first drawn when its tab is first shown, with its content there already

@@ -199,11 +199,16 @@ def serve(
 @app.command()
 def mcp(context: typer.Context) -> None:
     """Serve the tools over stdio, for an MCP host."""
-    from mcp_tools.stdio import run_stdio
+    from mcp_tools.stdio import claim_stdout, run_stdio
     from ui.session import library
 
-    settings = _settings(context)
-    _exit_on_error(lambda: asyncio.run(run_stdio(library(settings))), False)
+    wire = claim_stdout()  # before anything else may print
+
+    async def serve_tools() -> None:
+        async with library(_settings(context), lazy=True) as service:
+            await run_stdio(service, wire=wire)
+
+    _exit_on_error(lambda: asyncio.run(serve_tools()), False)
 
 
 def _run(context: typer.Context, work: Work, as_json: bool, settings: Settings | None = None) -> None:

@@ -9,6 +9,6 @@ from mcp_tools.library import Library
 from quaere.build import build
 
 
-def library(settings: Settings) -> Library:
-    """An async context manager that is a core.ports.Service while entered."""
-    return Library(settings.library, lambda: asyncio.to_thread(build, settings))
+def library(settings: Settings, *, lazy: bool = False) -> Library:
+    """An async context manager that is a core.ports.Service while entered; `lazy` enters before it is open."""
+    return Library(settings.library, lambda: asyncio.to_thread(build, settings), lazy=lazy)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
 from alembic.util.exc import CommandError
-from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy import Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from core.errors import InvalidInput, LibraryError
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+_ALEMBIC = threading.Lock()  # its context is global to the process
+_MIGRATING = 7_190_223_001  # PostgreSQL's advisory lock: one process migrates, the others wait
 
 
 def open_engine(url: str) -> Engine:
@@ -21,10 +24,14 @@ def open_engine(url: str) -> Engine:
         parsed = make_url(url)
         if parsed.drivername in ("postgresql", "postgres"):
             parsed = parsed.set(drivername="postgresql+psycopg")
+        if parsed.host and "@" in parsed.host:
+            raise ValueError("the rest of a password, which an error about the host would show")
         engine = create_engine(parsed, pool_pre_ping=True)
-    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError):
+    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError):
         raise InvalidInput(
-            "the ledger's URL can't be used", hint="e.g. postgresql://user:password@host/database; empty is SQLite"
+            "the ledger's URL can't be used",
+            hint="e.g. postgresql://user:password@host/database, with @ : / in the password as %40 %3A %2F; "
+            "empty is SQLite",
         ) from None
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _sqlite_pragmas)
@@ -49,7 +56,9 @@ def open_engine(url: str) -> Engine:
 def _migrate(engine: Engine) -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    with engine.begin() as connection:
+    with _ALEMBIC, engine.begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
 

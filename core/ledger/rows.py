@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,9 @@ Row = Mapping[str, Any]
 def document_row(document: Document) -> dict[str, Any]:
     row = document.model_dump(exclude={"gaps", "added_at"})
     gaps = [gap.model_dump() for gap in document.gaps]
-    return row | {"gaps": json.dumps(gaps, ensure_ascii=False), "added_at": document.added_at.isoformat()}
+    # One zone and one length, so that the database's order of strings is the order in time.
+    added_at = document.added_at.astimezone(UTC).isoformat(timespec="microseconds")
+    return row | {"gaps": json.dumps(gaps, ensure_ascii=False), "added_at": added_at}
 
 
 def document_of(row: Row) -> Document:

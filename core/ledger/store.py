@@ -51,7 +51,9 @@ class Ledger:
         short = [d for d in found if len(reference) >= 8 and d.id.startswith(reference)]
         matches = exact or short or [d for d in found if d.name == reference]
         if not matches:
-            raise NotFound(f"no document {reference!r} in the library", hint="`quaere list` shows ids and names")
+            names = ", ".join(d.name for d in found[:10]) + (", …" if len(found) > 10 else "")
+            there = f"there is: {names}" if found else "it is empty"
+            raise NotFound(f"no document {reference!r} in the library; {there}", hint="see `quaere list`")
         if len(matches) > 1:
             ids = ", ".join(d.id[:8] for d in matches)
             raise InvalidInput(f"{reference!r} names {len(matches)} documents", hint=f"use an id: {ids}")
@@ -83,15 +85,13 @@ class Ledger:
                 connection.execute(insert(t.chunks), [chunk_row(c, embed_hashes.get(c.id, "")) for c in chunks])
 
     def delete_document(self, document_id: str) -> None:
-        """The document, its pages and chunks, and each embedding that no other document's chunk uses."""
+        """The document, its pages and chunks, and each embedding that no remaining chunk uses."""
         with self._engine.begin() as connection:
-            own = select(t.chunks.c.embed_hash).where(t.chunks.c.document_id == document_id)
-            shared = select(t.chunks.c.embed_hash).where(t.chunks.c.document_id != document_id)
-            hashes = t.embeddings.c.text_hash
-            connection.execute(delete(t.embeddings).where(hashes.in_(own), hashes.not_in(shared)))
             for table in (t.pages, t.chunks):
                 connection.execute(delete(table).where(table.c.document_id == document_id))
             connection.execute(delete(t.documents).where(t.documents.c.id == document_id))
+            used = select(t.chunks.c.embed_hash)
+            connection.execute(delete(t.embeddings).where(t.embeddings.c.text_hash.not_in(used)))
 
     def _put_document(self, connection: Connection, document: Document) -> None:
         row = document_row(document)
@@ -127,6 +127,17 @@ class Ledger:
         query = select(t.chunks).where(t.chunks.c.document_id == document_id, t.chunks.c.parent_id != "")
         rows = self._rows(query.order_by(t.chunks.c.position))
         return [(chunk_of(row), row["embed_hash"]) for row in rows]
+
+    def children(self, document_ids: Sequence[str] | None = None) -> list[Chunk]:
+        """Children of the documents that are ready (None: of all), document by document, in the order of the text."""
+        query = (
+            select(t.chunks)
+            .join(t.documents, t.documents.c.id == t.chunks.c.document_id)
+            .where(t.documents.c.status.in_(READY), t.chunks.c.parent_id != "")
+            .order_by(t.documents.c.added_at, t.documents.c.id, t.chunks.c.position)
+        )
+        wanted = None if document_ids is None else set(document_ids)
+        return [chunk_of(row) for row in self._rows(query) if wanted is None or row["document_id"] in wanted]
 
     def indexed_children(self) -> dict[str, tuple[str, str]]:
         """(document id, embed hash) by chunk id: every child of every document that is ready."""
@@ -165,6 +176,10 @@ class Ledger:
             )
             found |= {row["text_hash"]: np.frombuffer(row["vector"], dtype=np.float32) for row in self._rows(query)}
         return found
+
+    def embedding_count(self, fingerprint: str) -> int:
+        query = select(func.count()).select_from(t.embeddings).where(t.embeddings.c.fingerprint == fingerprint)
+        return int(self._scalar(query))
 
     # small things by key
 

@@ -1,0 +1,315 @@
+"""The whole served application as people meet it: the chat page in a real Chromium, and MCP beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import io
+import os
+import shutil
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+import uvicorn
+from PIL import Image
+
+from core.errors import CorruptDocument, InvalidInput, LLMUnavailable
+from core.ports import OnEvent
+from core.settings import ServeSettings
+from core.types import Answer, Document, Event, PageView, TraceStep, Turn
+from mcp_tools.client import ToolClient
+from tests.support.fake_service import QUOTE, FakeService
+from ui.serve import make_app, serve
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page
+
+pytestmark = pytest.mark.integration
+
+CHROMIUM = os.environ.get("QUAERE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome") or ""
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+HOSTILE = "use <eos> and p<0.05 <think>a</think> done, ${window.hacked=1} {{x}} *a* `b` <img src=x onerror=hacked=1>"
+
+
+def _png() -> bytes:
+    data = io.BytesIO()
+    Image.new("RGB", (612, 792), "white").save(data, "PNG")
+    return data.getvalue()
+
+
+class Scripted(FakeService):
+    """Answers slowly enough to be watched. 'hostile': text that looks like markup; 'weather': nothing supports an
+    answer; 'fail': a typed error; 'crash': a fault of ours."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(*names)
+        self.go_on = asyncio.Event()
+        self.histories: list[list[Turn]] = []
+
+    async def ask(
+        self,
+        question: str,
+        *,
+        documents: Sequence[str] = (),
+        history: Sequence[Turn] = (),
+        policy: str = "auto",
+        on_event: OnEvent | None = None,
+    ) -> Answer:
+        assert on_event is not None
+        self.histories.append(list(history))
+        if question == "fail":
+            raise LLMUnavailable("the model <b> does not answer", hint="start it")
+        if question == "crash":
+            raise ZeroDivisionError("secret")
+        step = TraceStep(stage="router", ms=3, summary="fact: <rules>")
+        await on_event(Event(kind="stage", stage=step))
+        await on_event(Event(kind="text", text="The bridge "))
+        if question == "slow":
+            await self.go_on.wait()
+        text = f"{HOSTILE} [1]" if question == "hostile" else f"{QUOTE} [1] But [7]."
+        answer = self._answer(question, text, step)
+        if question == "hostile":
+            citation = answer.citations[0].model_copy(
+                update={"quote": HOSTILE, "document": HOSTILE, "section": HOSTILE}
+            )
+            answer = answer.model_copy(update={"citations": (citation,)})
+        if question == "weather":
+            nearest = (self._passage(next(iter(self.documents.values())), 1),)
+            answer = answer.model_copy(update={"citations": (), "nearest": nearest, "written_by": "none", "text": ""})
+        if question == "model":
+            answer = answer.model_copy(update={"written_by": "llm", "model": "tiny-1"})
+        return answer
+
+    async def read_page(
+        self, document: str, page: int, *, highlight: str = "", image: bool = True
+    ) -> tuple[PageView, bytes]:
+        view, _ = await super().read_page(document, page, highlight=highlight, image=image)
+        return view, _png() if image else b""
+
+    async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
+        content = Path(path).read_bytes()  # noqa: ASYNC240 - a few bytes
+        if not content.startswith(b"%PDF"):
+            raise CorruptDocument("this is no PDF", hint="export it again")
+        return await super().add_document(path, name=name, on_event=on_event)
+
+
+@asynccontextmanager
+async def served(service: FakeService) -> AsyncIterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        app = make_app(service, ServeSettings(port=port))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, ws="none"))
+        running = asyncio.create_task(server.serve(sockets=[listener]))
+        while not server.started:
+            await asyncio.sleep(0.02)
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.should_exit = True
+            await running
+
+
+def _missing() -> str:
+    if not CHROMIUM:
+        return "no Chromium on this machine"
+    return "" if importlib.util.find_spec("playwright") else "playwright is not installed"
+
+
+@asynccontextmanager
+async def browsing(url: str, width: int = 1280) -> AsyncIterator[Page]:
+    """The page, ready for a question. At the end: nothing ran that should not, and no other host was asked."""
+    if missing := _missing():
+        if os.environ.get("QUAERE_REQUIRE_ALL") == "1":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = await browser.new_page(viewport={"width": width, "height": 860})
+        asked: list[str] = []
+        faults: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.set_default_timeout(15_000)
+        await page.goto(url)
+        await page.wait_for_selector("#library .q-library, #library .q-empty")
+        yield page
+        assert [one for one in asked if not one.startswith((url, "data:", "blob:"))] == []
+        assert faults == []
+        assert await page.evaluate("window.hacked") is None
+        await browser.close()
+
+
+async def ask(page: Page, question: str) -> None:
+    await page.fill("#question textarea", question)
+    await page.keyboard.press("Enter")
+
+
+async def test_a_question_its_stages_its_answer_and_its_source() -> None:
+    service = Scripted()
+    async with served(service) as url, browsing(url) as page:
+        await ask(page, "slow")
+        await page.wait_for_selector("text=fact: <rules>")
+        await page.wait_for_selector(".q-writing >> text=The bridge")
+        service.go_on.set()
+        await page.wait_for_selector(".q-page img")
+        assert QUOTE in await page.inner_text(".q-answer .q-text")
+        assert "[7]" in await page.inner_text(".q-answer .q-text")
+        assert "Quoted from the papers" in await page.inner_text(".q-badges")
+        assert "no language model configured" in await page.inner_text(".q-badges")
+        assert "bridges.pdf, page 2" in await page.inner_text(".q-card")
+        assert "bridges.pdf, page 2" in await page.inner_text(".q-source figcaption")
+        await page.wait_for_selector(".q-card.chosen")
+        assert await page.evaluate("document.querySelector('.q-page img').naturalWidth") == 612
+        assert ("read_page", (next(iter(service.documents)), 2, QUOTE, True)) in service.calls
+
+
+async def test_a_citation_opens_its_page() -> None:
+    service = Scripted()
+    async with served(service) as url, browsing(url) as page:
+        await ask(page, "first")
+        await page.wait_for_selector(".q-page img")
+        await page.click("button[role=tab]:has-text('Library')")
+        await page.wait_for_selector(".q-page img", state="hidden")
+        await page.click("button.q-marker")
+        await page.wait_for_selector(".q-page img")
+        assert len([method for method, _ in service.calls if method == "read_page"]) == 2
+        await ask(page, "model")
+        await page.wait_for_selector("text=Written by tiny-1")
+        await page.wait_for_selector(".q-marker[value='1.0'].chosen")
+        assert [turn.role for turn in service.histories[1]] == ["user", "assistant"]
+        assert [turn.content for turn in service.histories[1]] == ["first", f"{QUOTE} [1] But [7]."]
+
+
+async def test_what_looks_like_markup_is_text() -> None:
+    async with served(Scripted()) as url, browsing(url) as page:
+        await ask(page, "hostile")
+        await page.wait_for_selector(".q-page img")
+        for place in (".q-answer .q-text", ".q-card .q-where", ".q-card .q-quote", ".q-source blockquote"):
+            assert HOSTILE in await page.inner_text(place)
+        await ask(page, HOSTILE)
+        await page.wait_for_selector(".q-card >> nth=1")
+        assert await page.inner_text(".q-asked >> nth=1") == HOSTILE
+
+
+async def test_nothing_supports_an_answer() -> None:
+    async with served(Scripted()) as url, browsing(url) as page:
+        await ask(page, "weather")
+        await page.wait_for_selector("text=Nothing in the library supports an answer.")
+        assert QUOTE in await page.inner_text(".q-card")
+        assert "NEAREST PASSAGES" in await page.inner_text(".q-answer")
+        await page.wait_for_selector(".q-page img")
+
+
+@pytest.mark.parametrize(("question", "shown"), [("fail", "the model <b> does not answer"), ("crash", "")])
+async def test_an_error_is_said_and_the_question_kept(question: str, shown: str) -> None:
+    async with served(Scripted()) as url, browsing(url) as page:
+        await ask(page, question)
+        await page.wait_for_selector(".q-error")
+        await page.wait_for_function("q => document.querySelector('#question textarea').value === q", arg=question)
+        body = await page.inner_text("body")
+        assert shown in await page.inner_text(".q-error")
+        assert "Traceback" not in body and "secret" not in body
+
+
+async def test_stop_ends_a_question() -> None:
+    async with served(Scripted()) as url, browsing(url) as page:
+        await ask(page, "slow")
+        await page.wait_for_selector(".q-writing")
+        await page.click("#question button.stop-button")
+        await page.wait_for_selector("text=Stopped")
+        await page.wait_for_function("document.querySelector('#question textarea').value === 'slow'")
+        await ask(page, "again")
+        await page.wait_for_selector(".q-page img")
+
+
+async def test_upload_and_remove(tmp_path: Path) -> None:
+    service = Scripted()
+    service.documents.clear()
+    good, bad = tmp_path / "<b>论文.pdf", tmp_path / "bad.pdf"
+    good.write_bytes(b"%PDF-1.7")
+    bad.write_bytes(b"nothing")
+    async with served(service) as url, browsing(url) as page:
+        assert "Add a PDF to begin" in await page.inner_text("#library")
+        await page.set_input_files("#upload input[type=file], input[type=file]", [good, bad])
+        await page.wait_for_selector("#notice >> text=bad.pdf: this is no PDF (export it again)")
+        assert "论文.pdf" in await page.inner_text("#library")
+        uploaded = [Path(str(path)) for method, path in service.calls if method == "add_document"]
+        assert uploaded and not any(path.exists() for path in uploaded)  # noqa: ASYNC240 - a few files
+        page.on("dialog", lambda dialog: dialog.accept())
+        await page.click("button.q-remove")
+        await page.wait_for_selector("#library .q-empty")
+        assert service.documents == {}
+
+
+async def test_a_narrow_window_stacks_the_panel_below() -> None:
+    async with served(Scripted()) as url, browsing(url, width=420) as page:
+        await ask(page, "first")
+        await page.wait_for_selector(".q-page img")
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 420
+        chat, panel = await page.locator("#conversation").bounding_box(), await page.locator("#panel").bounding_box()
+        assert chat is not None and panel is not None
+        assert panel["y"] >= chat["y"] + chat["height"]
+
+
+async def test_several_people_ask_at_once() -> None:
+    service = Scripted()
+    async with served(service) as url, browsing(url) as first, browsing(url) as second:
+        await ask(first, "slow")
+        await first.wait_for_selector(".q-writing")
+        await ask(second, "other")
+        await second.wait_for_selector(".q-page img")
+        service.go_on.set()
+        await first.wait_for_selector(".q-page img")
+
+
+# --- beside the page
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}
+ACCEPT = {"accept": "application/json, text/event-stream"}
+
+
+async def test_mcp_over_http_with_and_without_a_slash() -> None:
+    async with served(FakeService()) as url, httpx.AsyncClient(base_url=url, headers=ACCEPT) as http:
+        for path in ("/mcp", "/mcp/"):
+            reply = await http.post(path, json=INITIALIZE)
+            assert reply.status_code == 200 and "serverInfo" in reply.text
+            async with ToolClient(url + path) as tools:
+                assert (await tools.ask("When?")).citations[0].quote == QUOTE
+        stale = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+        assert (await http.post("/mcp", json=stale, headers={"mcp-session-id": "old"})).status_code in (200, 404)
+        evil = {"host": "evil.example"}
+        assert (await http.post("/mcp", json=INITIALIZE, headers=evil)).status_code == 400
+        assert (await http.post("/mcp", json=INITIALIZE, headers={"origin": "http://evil.example"})).status_code == 403
+
+
+async def test_the_page_and_its_uploads_refuse_other_sites() -> None:
+    async with served(FakeService()) as url, httpx.AsyncClient(base_url=url) as http:
+        assert (await http.get("/", headers={"host": "evil.example"})).status_code == 400
+        evil = {"origin": "http://evil.example"}
+        upload = await http.post("/gradio_api/upload", files={"files": ("a.pdf", b"x")}, headers=evil)
+        assert upload.status_code == 403
+        assert "frame-ancestors 'self'" in (await http.get("/")).headers["content-security-policy"]
+        assert (await http.get("/health")).json()["ledger"] == "sqlite"
+        assert (await http.get("/v1/nothing")).json()["error"]["code"] == "not_found"
+
+
+async def test_a_port_in_use_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        with pytest.raises(InvalidInput) as raised:
+            await serve(FakeService(), ServeSettings(port=listener.getsockname()[1]))
+    assert "--port" in raised.value.hint
