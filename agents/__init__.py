@@ -1,1 +1,1 @@
-"""The stages of an answer, each a class with one public method: router, retriever, reasoner, reflector, orchestrator."""
+"""The stages of an answer, each a class of one public method: router, retriever, reasoner, reflector, orchestrator."""

@@ -14,7 +14,7 @@ class Draft:
     citations: tuple[Citation, ...]
     written_by: Literal["quotation", "llm", "none"]
     model: str = ""
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     dropped: int = 0
     """claims or quotes that were left out since nothing in the sources supports them"""
     details: dict[str, str | int | float] = field(default_factory=dict)

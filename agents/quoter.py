@@ -20,7 +20,9 @@ _NUMBER_ASKED = re.compile(
     r"rate|score|accuracy|year|date)|when|in which year)\b|多少|几|何时|哪一年|몇|얼마",
     re.IGNORECASE,
 )
-_NAME_ASKED = re.compile(r"\b(who|whom|whose|where|which|what (dataset|data set|model|method|author|city|place))\b|谁|哪", re.I)
+_NAME_ASKED = re.compile(
+    r"\b(who|whom|whose|where|which|what (dataset|data set|model|method|author|city|place))\b|谁|哪", re.I
+)
 QUOTES = 5
 # Below this share of the question's weight nothing that was found speaks of what is asked (see eval/results).
 MIN_COVERAGE = 0.15

@@ -18,7 +18,7 @@ _NEGATION = re.compile(r"\b(no|not|never|neither|nor|none|without|cannot|\w+n't)
 
 class Reflector:
     def reflect(self, claims: Sequence[Claim], citations: Sequence[Citation]) -> Reflection:
-        """Support 0 to 1 of each claim by the quotes it cites: words leniently, numbers, names and negation strictly."""
+        """Support 0 to 1 of each claim by the quotes it cites: words leniently, numbers and names strictly."""
         quotes = {citation.number: citation.quote for citation in citations}
         scores = tuple(_score(claim.text, " ".join(quotes[n] for n in claim.citations)) for claim in claims)
         mean = sum(score.support for score in scores) / len(scores) if scores else 0.0

@@ -16,8 +16,8 @@ from agents.citing import Sentence, cite, sentences_of
 from agents.draft import Draft
 from core.ledger import Ledger
 from core.llm import LLM, Delta, Message
-from core.replies import Reply
 from core.prompts import prompt
+from core.replies import Reply
 from core.text import sentences
 from core.types import Claim, Passage, Usage
 

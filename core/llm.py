@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-import httpx
+import httpx2
 import openai
 from openai import AsyncOpenAI
 from pydantic import BaseModel, ValidationError
@@ -56,7 +56,7 @@ class LLM:
             base_url=settings.base_url,
             api_key=settings.api_key.get_secret_value() or "none",
             max_retries=0,  # retried here, where Retry-After and the stream's beginning are known
-            timeout=httpx.Timeout(settings.read_timeout_s, connect=settings.connect_timeout_s),
+            timeout=httpx2.Timeout(settings.read_timeout_s, connect=settings.connect_timeout_s),
         )
 
     @property
@@ -88,7 +88,7 @@ class LLM:
                         yield Delta(new)
             except openai.OpenAIError as error:
                 raise self._typed(error) from None
-            except httpx.HTTPError as error:
+            except httpx2.HTTPError as error:
                 raise self._cut(error) from None
             finally:
                 await stream.close()  # the server stops generating
@@ -164,7 +164,7 @@ class LLM:
                 return await call()
             except openai.OpenAIError as error:
                 typed, wait = self._typed(error), _retry_after(error)
-            except httpx.HTTPError as error:
+            except httpx2.HTTPError as error:
                 typed, wait = self._cut(error), None
             if not typed.retryable or attempt == self._settings.max_retries:
                 raise typed
@@ -203,9 +203,9 @@ class LLM:
         rejected.status_of_endpoint = status
         return rejected
 
-    def _cut(self, error: httpx.HTTPError) -> LLMError:
-        if isinstance(error, httpx.TimeoutException):
-            return self._typed(openai.APITimeoutError(request=httpx.Request("POST", self._settings.base_url)))
+    def _cut(self, error: httpx2.HTTPError) -> LLMError:
+        if isinstance(error, httpx2.TimeoutException):
+            return self._typed(openai.APITimeoutError(request=httpx2.Request("POST", self._settings.base_url)))
         return LLMUnavailable(
             f"the connection to the language model at {self._settings.base_url} was lost while it wrote",
             hint="look at the server's log, then ask again; `--quote` answers without it",

@@ -114,15 +114,15 @@ def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
 def find_quote(quote: str, text: str) -> tuple[int, int] | None:
     """(start, end) in `text` of the first place where `quote` stands.
 
-    Exact first; then alike but for white space, case, curly quotes and kinds of dash; then also for hyphens inside
-    words (as line ends leave them) and blanks beside punctuation. Digits and signs always count.
+    Exact first, best where it cuts no word; then alike but for white space, case, curly quotes and kinds of dash;
+    then also for hyphens inside words (as line ends leave them) and blanks beside punctuation. Digits always count.
     """
     quote = quote.strip()
     if not quote:
         return None
-    at = text.find(quote)
-    if at >= 0:
-        return at, at + len(quote)
+    exact = _exact(quote, text)
+    if exact is not None:
+        return exact
     for loose in (False, True):
         wanted, _ = _folded(quote, loose)
         haystack, origin = _folded(text, loose)
@@ -133,6 +133,24 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
                 return start, end
             at = haystack.find(wanted, at + 1)
     return None
+
+
+def _exact(quote: str, text: str) -> tuple[int, int] | None:
+    """The first place of whole words, else the first that cuts no number: '5 points' is not in '15 points'."""
+    second: tuple[int, int] | None = None
+    at = text.find(quote)
+    while at >= 0:
+        end = at + len(quote)
+        if _whole_words(text, at, end):
+            return at, end
+        if second is None and not (_in_number(text, at) or _in_number(text, end)):
+            second = at, end
+        at = text.find(quote, at + 1)
+    return second
+
+
+def _in_number(text: str, at: int) -> bool:
+    return text[max(at - 1, 0) : at].isdigit() and text[at : at + 1].isdigit()
 
 
 def _whole_words(text: str, start: int, end: int) -> bool:

@@ -38,6 +38,7 @@ def read_fragments(page: pdfium.PdfPage, textpage: pdfium.PdfTextPage) -> tuple[
     run = _Run(handle)
     garbage = total = high = 0
     unmapped = False
+    guessed: list[str] = []
     for index in range(textpage.count_chars()):
         code = get_code(handle, index)
         if code in _LINE_ENDS:
@@ -53,7 +54,9 @@ def read_fragments(page: pdfium.PdfPage, textpage: pdfium.PdfTextPage) -> tuple[
             total += 1
             # Asking for each character would cost a tenth of the time; the share is what counts.
             unmapped = unmapped if index % 4 else is_unmapped(handle, index) == 1
-            garbage += is_garbage or unmapped
+            garbage += is_garbage or (unmapped and code > 0x7E)
+            if unmapped and code <= 0x7E:
+                guessed.append(char)
         if not char and code not in _HYPHENS:
             continue
         get_box(handle, index, reference)
@@ -63,7 +66,19 @@ def read_fragments(page: pdfium.PdfPage, textpage: pdfium.PdfTextPage) -> tuple[
         else:
             run.add(char, box, index)
     run.flush()
+    if not _reads_as_words(guessed):
+        garbage += len(guessed)
     return tuple(run.found), garbage + _cids(run.found), total
+
+
+def _reads_as_words(guessed: list[str]) -> bool:
+    """Whether characters without a Unicode map, taken as ASCII, have the vowels of a language.
+
+    Old LaTeX fonts have no map and mean what their codes say; codes that are shifted (as subset fonts do) have few.
+    """
+    letters = [char for char in guessed if char.isalpha()]
+    vowels = sum(char in "aeiouAEIOU" for char in letters)
+    return 0.2 * len(letters) <= vowels <= 0.65 * len(letters) and 2 * len(letters) >= len(guessed)
 
 
 def _cids(fragments: list[Fragment]) -> int:

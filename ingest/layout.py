@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -133,15 +133,16 @@ class _Builder:
             return "caption", 0
         return ("list" if _ITEM.match(text) else "text"), 0
 
-    def _groups(self, fragments: Sequence[Fragment]) -> list[list[Fragment]]:
-        """Fragments grouped to blocks."""
-        groups: list[list[Fragment]] = []
+    def _groups(self, fragments: Sequence[Fragment]) -> Iterator[list[Fragment]]:
+        """Fragments grouped to blocks, one by one: where the references begin changes how the next lines group."""
+        group: list[Fragment] = []
         for fragment in fragments:
-            if groups and not self._breaks(groups[-1], fragment):
-                groups[-1].append(fragment)
-            else:
-                groups.append([fragment])
-        return groups
+            if group and self._breaks(group, fragment):
+                yield group
+                group = []
+            group.append(fragment)
+        if group:
+            yield group
 
     def _breaks(self, group: Sequence[Fragment], new: Fragment) -> bool:
         """Whether a new block begins with `new`."""

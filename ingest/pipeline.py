@@ -59,7 +59,7 @@ class Ingestor:
             return self._publish(document, tell)
 
     def remove(self, document: Document) -> None:
-        """The ledger first, then its projections, then the file: what a kill leaves over is mended at the next start."""
+        """The ledger first, then its projections, then the file: what a kill leaves is mended at the next start."""
         with self._lock:
             self.ledger.delete_document(document.id)
             self._sync()
@@ -134,9 +134,7 @@ class Ingestor:
             self.ledger.store_embeddings(
                 self.embedder.fingerprint, {key: row for (key, _), row in zip(batch, vectors, strict=True)}
             )
-            tell(
-                Event(kind="ingest", document=document.name, step="embed", done=start + len(batch), total=len(todo))
-            )
+            tell(Event(kind="ingest", document=document.name, step="embed", done=start + len(batch), total=len(todo)))
 
     def _unembedded(self, document: Document) -> list[tuple[str, str]]:
         rows = self.ledger.children_and_hashes(document.id)
@@ -175,5 +173,3 @@ def _sha256(path: Path, size: int) -> str:
         return hashlib.sha256(b"").hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-

@@ -146,7 +146,7 @@ class App:
         return found
 
     async def reindex(self, *, on_event: OnEvent | None = None) -> Health:
-        """Rebuild every projection from the ledger, with the configured embedder; kept embeddings are not recomputed."""
+        """Rebuild every projection from the ledger with the configured embedder; kept embeddings are not recomputed."""
 
         def work(tell: Callable[[Event], None]) -> None:
             self._ingestor.embed_all(tell)
@@ -217,9 +217,12 @@ async def _in_thread(work: Callable[[Callable[[Event], None]], T], on_event: OnE
             if on_event is not None:
                 await on_event(event)
 
+    def tell(event: Event) -> None:
+        loop.call_soon_threadsafe(queue.put_nowait, event)
+
     forwarding = asyncio.create_task(forward())
     try:
-        return await asyncio.to_thread(work, lambda event: loop.call_soon_threadsafe(queue.put_nowait, event) and None)
+        return await asyncio.to_thread(work, tell)
     finally:
         queue.put_nowait(None)
         await forwarding

@@ -35,7 +35,13 @@ def build(settings: Settings, embedder: Embedder | None = None) -> App:
     embedder = embedder or embedder_of(settings.embedder)
     dense, bm25 = ChromaIndex(folder / "chroma", ledger, embedder), Bm25Index(ledger)
     ingestor = Ingestor(
-        ledger, embedder, (dense, bm25), folder / "files", settings.chunks, settings.ingest, settings.embedder.batch_size
+        ledger,
+        embedder,
+        (dense, bm25),
+        folder / "files",
+        settings.chunks,
+        settings.ingest,
+        settings.embedder.batch_size,
     )
     search = HybridSearch(ledger, embedder, dense, bm25, settings.retrieval)
     llm = _llm(settings, ledger)

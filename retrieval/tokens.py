@@ -15,7 +15,8 @@ _PART = re.compile(r"[^\W_]+")
 _STOP = frozenset(
     "a an and are as at be been being by can could did do does doing for from had has have how i if in into is it its "
     "me my of on one or our shall should so such than that the their them then there these they this those to was we "
-    "were what when where which while who whom whose why will with would you your about between does used use using".split()
+    "were what when where which while who whom whose why will with would you your about between does used use "
+    "using".split()
 )
 _stemmer = snowballstemmer.stemmer("english")
 

@@ -248,7 +248,9 @@ def _pdfs(paths: list[Path]) -> list[Path]:
     """The files themselves, and of folders every PDF below them, in the order of names."""
     found: list[Path] = []
     for path in paths:
-        inside = sorted(p for p in path.rglob("*") if p.suffix.lower() == ".pdf" and p.is_file()) if path.is_dir() else []
+        inside = (
+            sorted(p for p in path.rglob("*") if p.suffix.lower() == ".pdf" and p.is_file()) if path.is_dir() else []
+        )
         if path.is_dir() and not inside:
             raise InvalidInput(f"no PDF below {path}")
         found += inside or [path]
@@ -257,7 +259,6 @@ def _pdfs(paths: list[Path]) -> list[Path]:
 
 def _print(value: BaseModel, as_json: bool, text: Callable[[Any], str]) -> None:
     print(value.model_dump_json() if as_json else text(value), flush=True)
-
 
 
 def main() -> None:

@@ -125,7 +125,9 @@ def passages_text(result: SearchResult) -> str:
 
 def document_line(document: Document) -> str:
     gaps = "".join(f"\n  page {gap.page}: {gap.reason}" for gap in document.gaps)
-    return f"{document.id[:8]}  {document.status}  {document.name}: {document.pages} pages, {document.chunks} chunks{gaps}"
+    return (
+        f"{document.id[:8]}  {document.status}  {document.name}: {document.pages} pages, {document.chunks} chunks{gaps}"
+    )
 
 
 def show_documents(documents: Sequence[Document]) -> None:
@@ -133,7 +135,13 @@ def show_documents(documents: Sequence[Document]) -> None:
         print("The library is empty; add a document with `quaere add paper.pdf`.", file=sys.stderr)
         return
     table = Table(box=None, pad_edge=False)
-    for name, justify in (("id", "left"), ("status", "left"), ("pages", "right"), ("chunks", "right"), ("name", "left")):
+    for name, justify in (
+        ("id", "left"),
+        ("status", "left"),
+        ("pages", "right"),
+        ("chunks", "right"),
+        ("name", "left"),
+    ):
         table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
     table.add_column("title", overflow="fold")
     for d in documents:

@@ -102,7 +102,8 @@ class Ledger:
     # pages and chunks
 
     def page(self, document_id: str, number: int) -> Page:
-        rows = self._rows(select(t.pages).where(t.pages.c.document_id == document_id, t.pages.c.number == number))
+        query = select(t.pages).where(t.pages.c.document_id == document_id, t.pages.c.number == number)
+        rows = self._rows(query) if number < 2**31 else []  # the drivers refuse a number that is beyond the column
         if not rows:
             count = self._scalar(select(func.count()).where(t.pages.c.document_id == document_id))
             raise NotFound(f"there is no page {number}", hint=f"the document has pages 1 to {count}")
@@ -184,14 +185,14 @@ class Ledger:
     # small things by key
 
     def meta(self, key: str) -> str | None:
-        return self._scalar(select(t.meta.c.value).where(t.meta.c.key == key))
+        return self._text(select(t.meta.c.value).where(t.meta.c.key == key))
 
     def set_meta(self, key: str, value: str) -> None:
         self._upsert(t.meta, [{"key": key, "value": value}], ("key",))
 
     def get(self, key: str) -> str | None:
         """A language model's reply (core.ports.ReplyCache)."""
-        return self._scalar(select(t.replies.c.reply).where(t.replies.c.key == key))
+        return self._text(select(t.replies.c.reply).where(t.replies.c.key == key))
 
     def put(self, key: str, model: str, reply: str) -> None:
         self._upsert(t.replies, [{"key": key, "model": model, "reply": reply}], ("key",))
@@ -220,6 +221,10 @@ class Ledger:
     def _scalar(self, query: Any) -> Any:
         with self._engine.connect() as connection:
             return connection.execute(query).scalar()
+
+    def _text(self, query: Any) -> str | None:
+        value = self._scalar(query)
+        return None if value is None else str(value)
 
     def _upsert(self, table: Table, rows: Sequence[dict[str, Any]], key: tuple[str, ...]) -> None:
         if not rows:

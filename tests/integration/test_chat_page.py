@@ -32,10 +32,16 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 CHROMIUM = os.environ.get("QUAERE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome") or ""
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 HOSTILE = "use <eos> and p<0.05 <think>a</think> done, ${window.hacked=1} {{x}} *a* `b` <img src=x onerror=hacked=1>"
 
 
@@ -191,7 +197,9 @@ async def test_a_citation_opens_its_page() -> None:
 
 
 async def test_what_looks_like_markup_is_text() -> None:
-    async with served(Scripted()) as url, browsing(url) as page:
+    async with served(Scripted(f"{HOSTILE}.pdf")) as url, browsing(url) as page:
+        assert f"{HOSTILE}.pdf" in await page.inner_text("#library")
+        assert "<Eos>" in await page.inner_text("#conversation .example")
         await ask(page, "hostile")
         await page.wait_for_selector(".q-page img")
         for place in (".q-answer .q-text", ".q-card .q-where", ".q-card .q-quote", ".q-source blockquote"):
@@ -244,7 +252,7 @@ async def test_upload_and_remove(tmp_path: Path) -> None:
         await page.wait_for_selector("#notice >> text=bad.pdf: this is no PDF (export it again)")
         assert "论文.pdf" in await page.inner_text("#library")
         uploaded = [Path(str(path)) for method, path in service.calls if method == "add_document"]
-        assert uploaded and not any(path.exists() for path in uploaded)  # noqa: ASYNC240 - a few files
+        assert uploaded and not any(path.exists() for path in uploaded)
         page.on("dialog", lambda dialog: dialog.accept())
         await page.click("button.q-remove")
         await page.wait_for_selector("#library .q-empty")
@@ -309,7 +317,6 @@ async def test_the_page_and_its_uploads_refuse_other_sites() -> None:
 
 
 async def test_a_port_in_use_is_said() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        with pytest.raises(InvalidInput) as raised:
-            await serve(FakeService(), ServeSettings(port=listener.getsockname()[1]))
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(InvalidInput) as raised:
+        await serve(FakeService(), ServeSettings(port=listener.getsockname()[1]))
     assert "--port" in raised.value.hint

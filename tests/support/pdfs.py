@@ -29,7 +29,9 @@ def pdf(path: Path, *pages: Draw, title: str = "", password: str = "", rotation:
     return path
 
 
-def lines(texts: Sequence[str], left: float = 72, top: float = 100, font: str = "Times-Roman", size: float = 11) -> Draw:
+def lines(
+    texts: Sequence[str], left: float = 72, top: float = 100, font: str = "Times-Roman", size: float = 11
+) -> Draw:
     """Lines of text, the first baseline `top` points below the page's top."""
 
     def draw(canvas: Canvas) -> None:

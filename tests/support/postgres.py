@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import NoReturn
 
 import psycopg
 import pytest
@@ -40,7 +41,7 @@ class PostgresServer:
 
     def _administer(self, statement: str) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(statement)  # type: ignore[arg-type]  # a fixed name and a number, nothing from outside
+            connection.execute(statement)  # a fixed name and a number, nothing from outside
 
 
 def server_programs() -> Path | None:
@@ -68,7 +69,7 @@ def running_server() -> Iterator[PostgresServer]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def missing(reason: str) -> None:
+def missing(reason: str) -> NoReturn:
     if os.environ.get("QUAERE_REQUIRE_ALL") == "1":
         pytest.fail(reason)
     pytest.skip(reason)

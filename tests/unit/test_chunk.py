@@ -106,7 +106,13 @@ def test_a_sentence_over_the_page_s_end_is_one_chunk_of_two_spans() -> None:
 
 def test_references_are_marked_and_apart() -> None:
     document = parsed(
-        [("text", 0, LONG), ("heading", 1, "References"), ("reference", 0, "[1] A. Smith. Herons. 2017."), ("heading", 1, "A More"), ("text", 0, LONG)]
+        [
+            ("text", 0, LONG),
+            ("heading", 1, "References"),
+            ("reference", 0, "[1] A. Smith. Herons. 2017."),
+            ("heading", 1, "A More"),
+            ("text", 0, LONG),
+        ]
     )
     parents, children = chunked(document)
     assert [chunk.is_reference for chunk in parents] == [False, True, False]
