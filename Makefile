@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 LIBRARY := .demo/library
 QUESTION ?= How long did training HeronNet take, and on what hardware?
 
-.PHONY: demo test setup setup-dev lint lock clean
+.PHONY: demo test setup setup-dev lint lock clean FORCE
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.ready
@@ -22,17 +22,22 @@ test: $(VENV)/.ready-dev
 setup: $(VENV)/.ready
 setup-dev: $(VENV)/.ready-dev
 
-$(VENV)/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-		|| { echo 'Quaere needs Python 3.11 or later; name one with make PYTHON=python3.11' >&2; exit 1; }
-	@$(PYTHON) -m venv $(VENV) \
-		|| { rm -rf $(VENV); echo 'Python has no venv here; on Debian: apt install python3-venv' >&2; exit 1; }
+# .ready holds the folder it was made in: an environment that was moved, or whose Python is gone, is made anew.
+ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(VENV)/.ready),$(CURDIR))
+$(VENV)/.ready: FORCE
+endif
+FORCE:
 
-$(VENV)/.ready: requirements.lock pyproject.toml | $(VENV)/bin/python
+$(VENV)/.ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' \
+		|| { echo 'Quaere needs Python 3.11 to 3.14; name one with: make PYTHON=python3.12' >&2; exit 1; }
+	@if [ -e $@ ] && [ "$$(cat $@)" != '$(CURDIR)' ] || ! $(BIN)/python -c '' 2>/dev/null; then \
+		rm -rf $(VENV) && $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo 'This Python cannot make a virtual environment; on Debian: apt install python3-venv' >&2; exit 1; }; fi
 	@echo 'Installing Quaere into $(VENV): about 1.2 GB and two minutes, once.'
 	@$(PIP) install --require-hashes -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .
-	@touch $@
+	@echo '$(CURDIR)' > $@
 
 $(VENV)/.ready-dev: requirements-dev.lock $(VENV)/.ready
 	@echo 'Installing what the tests need.'
@@ -46,11 +51,12 @@ lint: $(VENV)/.ready-dev
 	$(BIN)/lint-imports
 
 # Needs uv. The locks name no index: pip takes the one that it is configured for.
+UV_LOCK := uv pip compile pyproject.toml --group build --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet
 lock:
-	uv pip compile pyproject.toml --group build --universal --generate-hashes --no-emit-index-url --no-header \
-		--no-annotate -q -o requirements.lock
-	uv pip compile pyproject.toml --group build --extra dev --universal \
-		--generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements-dev.lock
+	$(UV_LOCK) -o requirements.lock
+	$(UV_LOCK) --extra dev --constraint requirements.lock -o requirements-dev.lock
+	@! grep -nE '://|^-' requirements.lock requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) .demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agents.citing import Sentence, cite, sentences_of
 from agents.draft import Draft
@@ -23,6 +24,10 @@ _NUMBER_ASKED = re.compile(
 _NAME_ASKED = re.compile(
     r"\b(who|whom|whose|where|which|what (dataset|data set|model|method|author|city|place))\b|谁|哪", re.I
 )
+_DURATION_ASKED = re.compile(r"\b(how long|what (time|duration)|how much time)\b|多长时间|多久|얼마나 (걸|오래)", re.I)
+_DURATION = re.compile(r"\d[\d.,]*\s*(milli|micro)?(seconds?|minutes?|hours?|days?|weeks?|months?|years?|ms|s|h)\b", re.I)
+_PRONOUN = re.compile(r"(it|its|they|their|this|these|those|he|she|his|her|both)\b", re.I)
+Scores = NDArray[np.float64]
 QUOTES = 5
 # Below this share of the question's weight nothing that was found speaks of what is asked (see eval/results).
 MIN_COVERAGE = 0.15
@@ -51,11 +56,12 @@ class Quoter:
         if route.kind == "summary":
             return sentences[:limit]
         lexical = np.array([_overlap(weights, s) for s in sentences])
+        context = _context(sentences, lexical)
         if not sentences or not weights:
             return []
         if lexical.max() < 0.12:  # no word in common: another language, perhaps
             return self._by_meaning(route.question, passages, limit)
-        scores = lexical + _priors(route.question, sentences, passages)
+        scores = lexical + context + _priors(route.question, sentences, passages)
         if _coverage(weights, passages) < MIN_COVERAGE:
             return []
         order = np.argsort(-scores, kind="stable")
@@ -77,6 +83,15 @@ def _overlap(weights: dict[str, float], sentence: Sentence) -> float:
     return sum(weights[term] for term in set(tokenise(sentence.text)) if term in weights) / total
 
 
+def _context(sentences: Sequence[Sentence], lexical: Scores) -> Scores:
+    """What the sentence before lends: a part of its words, more to a sentence that begins with a pronoun."""
+    lent = np.zeros(len(sentences))
+    for i in range(1, len(sentences)):
+        if sentences[i].passage is sentences[i - 1].passage:
+            lent[i] = lexical[i - 1] * (0.6 if _PRONOUN.match(sentences[i].text) else 0.2)
+    return lent
+
+
 def _coverage(weights: dict[str, float], passages: Sequence[Passage]) -> float:
     total = sum(weights.values()) or 1.0
     shares = [
@@ -86,15 +101,17 @@ def _coverage(weights: dict[str, float], passages: Sequence[Passage]) -> float:
     return max(shares, default=0.0)
 
 
-def _priors(question: str, sentences: Sequence[Sentence], passages: Sequence[Passage]) -> np.ndarray:
+def _priors(question: str, sentences: Sequence[Sentence], passages: Sequence[Passage]) -> Scores:
     """What speaks for a sentence beside its words: its passage's rank, its child, the kind of thing asked for."""
     rank = {passage.chunk_id: i for i, passage in enumerate(passages)}
     number, name = bool(_NUMBER_ASKED.search(question)), bool(_NAME_ASKED.search(question))
+    duration = bool(_DURATION_ASKED.search(question))
     values = []
     for s in sentences:
         value = 0.15 / (1 + rank[s.passage.chunk_id])
         value += 0.12 if s.text in s.passage.best_child else 0.0
         value += 0.12 if number and re.search(r"\d", s.text) else 0.0
+        value += 0.15 if duration and _DURATION.search(s.text) else 0.0
         value += 0.06 if name and re.search(r"\b[A-Z]\w+", s.text[1:]) else 0.0
         values.append(value - (0.1 if len(s.text) > 500 or len(s.text) < 30 else 0.0))
     return np.array(values)

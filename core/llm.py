@@ -86,12 +86,14 @@ class LLM:
                 async for chunk in stream:
                     if new := collected.take(chunk):
                         yield Delta(new)
+            except (openai.APIConnectionError, httpx2.HTTPError) as error:
+                raise self._cut(error) from None
             except openai.OpenAIError as error:
                 raise self._typed(error) from None
-            except httpx2.HTTPError as error:
-                raise self._cut(error) from None
             finally:
                 await stream.close()  # the server stops generating
+        if not collected.finished:  # closed without a word: the server ended in the middle
+            raise self._cut(None)
         reply = checked(collected.reply(self.model, messages), self._limit(request))
         self._keep(request, reply)
         yield reply
@@ -175,10 +177,7 @@ class LLM:
     def _typed(self, error: openai.OpenAIError) -> LLMError:
         where = self._settings.base_url
         if isinstance(error, openai.APITimeoutError):
-            return LLMUnavailable(
-                f"the language model at {where} was silent for too long",
-                hint="raise QUAERE_LLM__READ_TIMEOUT_S, or use a faster model",
-            )
+            return self._silent()
         if isinstance(error, openai.APIConnectionError):
             return LLMUnavailable(
                 f"no language model answers at {where}", hint="start the server, or check QUAERE_LLM__BASE_URL"
@@ -188,6 +187,12 @@ class LLM:
         if isinstance(error, openai.APIError):  # an error object inside a stream
             return LLMUnavailable(f"the language model at {where} broke off with an error", hint="see its log")
         return LLMBadReply(f"the endpoint at {where} does not speak the OpenAI format", hint="check the base URL")
+
+    def _silent(self) -> LLMError:
+        return LLMUnavailable(
+            f"the language model at {self._settings.base_url} was silent for {self._settings.read_timeout_s:g} s",
+            hint="raise QUAERE_LLM__READ_TIMEOUT_S, or use a faster model",
+        )
 
     def _by_status(self, status: int) -> LLMError:
         where = self._settings.base_url
@@ -203,9 +208,9 @@ class LLM:
         rejected.status_of_endpoint = status
         return rejected
 
-    def _cut(self, error: httpx2.HTTPError) -> LLMError:
-        if isinstance(error, httpx2.TimeoutException):
-            return self._typed(openai.APITimeoutError(request=httpx2.Request("POST", self._settings.base_url)))
+    def _cut(self, error: Exception | None) -> LLMError:
+        if isinstance(error, (httpx2.TimeoutException, openai.APITimeoutError)):
+            return self._silent()
         return LLMUnavailable(
             f"the connection to the language model at {self._settings.base_url} was lost while it wrote",
             hint="look at the server's log, then ask again; `--quote` answers without it",
@@ -235,6 +240,10 @@ class _Collected:
         self._thinking = ""
         self._finish = ""
         self._usage: Usage | None = None
+
+    @property
+    def finished(self) -> bool:
+        return bool(self._finish)
 
     def take(self, chunk: Any) -> str:
         """The text that this chunk certainly adds to the answer."""

@@ -6,9 +6,9 @@ import ctypes
 import math
 import re
 import unicodedata
-from collections.abc import Callable
 from functools import cache
 
+import numpy as np
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
@@ -22,53 +22,90 @@ _BOLD_NAME = re.compile(r"bold|black|heavy|medi\b|cmb|-bd\b", re.IGNORECASE)
 _BOLD_WEIGHT = 550  # pdfium estimates it from the stems: 425 for Nimbus Roman, 570 to 700 for bold faces
 _CID = re.compile(r"\(cid:\d+\)")
 
-Place = Callable[[float, float, float, float], Box]
+_SKIP = -1  # in place of the first half of a surrogate pair
+_SAMPLE = 4  # asking for each character whether it is mapped would cost a tenth of the time; only the share counts
 
 
 def read_fragments(page: pdfium.PdfPage, textpage: pdfium.PdfTextPage) -> tuple[tuple[Fragment, ...], int, int]:
     """(fragments in content order, number of characters without a meaning, number of characters)."""
-    handle = textpage.raw
-    place, rect = _to_top_left(page), raw.FS_RECTF()
-    reference = ctypes.byref(rect)
-    get_code, get_box, is_unmapped = (
-        raw.FPDFText_GetUnicode,
-        raw.FPDFText_GetLooseCharBox,
-        raw.FPDFText_HasUnicodeMapError,
-    )
+    handle, count = textpage.raw, textpage.count_chars()
+    codes = _codes(handle, count)
     run = _Run(handle)
-    garbage = total = high = 0
-    unmapped = False
-    guessed: list[str] = []
-    for index in range(textpage.count_chars()):
-        code = get_code(handle, index)
+    for index, (code, box) in enumerate(zip(codes, _boxes(page, handle, count), strict=True)):
         if code in _LINE_ENDS:
             run.flush()
-            continue
-        if 0xD800 <= code < 0xDC00:  # the first half of a surrogate pair
-            high = code
-            continue
-        if high:
-            code, high = _paired(high, code), 0
-        char, is_garbage = _meaning(code)
-        if code > 32 or is_garbage:
-            total += 1
-            # Asking for each character would cost a tenth of the time; the share is what counts.
-            unmapped = unmapped if index % 4 else is_unmapped(handle, index) == 1
-            garbage += is_garbage or (unmapped and code > 0x7E)
-            if unmapped and code <= 0x7E:
-                guessed.append(char)
-        if not char and code not in _HYPHENS:
-            continue
-        get_box(handle, index, reference)
-        box = place(rect.left, rect.bottom, rect.right, rect.top)
-        if code in _HYPHENS:
+        elif code in _HYPHENS:
             run.end_with_hyphen(box)
-        else:
+        elif code != _SKIP and (char := _meaning(code)[0]):
             run.add(char, box, index)
     run.flush()
-    if not _reads_as_words(guessed):
-        garbage += len(guessed)
+    total = sum(code > 32 or _is_garbage(code) for code in codes)
+    garbage = sum(map(_is_garbage, codes)) + _unmapped(handle, codes)
     return tuple(run.found), garbage + _cids(run.found), total
+
+
+def _codes(handle: raw.FPDF_TEXTPAGE, count: int) -> list[int]:
+    """Code points; a surrogate pair's is in the place of its second half."""
+    get_code = raw.FPDFText_GetUnicode
+    codes: list[int] = [get_code(handle, index) for index in range(count)]
+    for index, code in enumerate(codes[:-1]):
+        if 0xD800 <= code < 0xDC00 and 0xDC00 <= codes[index + 1] < 0xE000:
+            codes[index : index + 2] = [_SKIP, 0x10000 + ((code - 0xD800) << 10) + codes[index + 1] - 0xDC00]
+    return codes
+
+
+def _boxes(page: pdfium.PdfPage, handle: raw.FPDF_TEXTPAGE, count: int) -> list[Box]:
+    """From pdfium's user space (unrotated, origin at the bottom) to the page as it is shown, in 64ths of a point."""
+    rects = (raw.FS_RECTF * count)()
+    get_box = raw.FPDFText_GetLooseCharBox
+    for index in range(count):
+        get_box(handle, index, rects[index])
+    a, d, c, b = np.frombuffer(rects, dtype=np.float32).astype(np.float64).reshape(count, 4).T  # left top right bottom
+    left, bottom, right, top = page.get_bbox()
+    turned = {
+        0: (a - left, top - d, c - left, top - b),
+        90: (b - bottom, a - left, d - bottom, c - left),
+        180: (right - c, b - bottom, right - a, d - bottom),
+        270: (top - d, right - c, top - b, right - a),
+    }[page.get_rotation()]
+    # A broken file may have boxes far away, or at no number at all.
+    grid = np.clip(np.nan_to_num(np.stack(turned, axis=1)), -1e6, 1e6) * 64
+    flat = map(_Shared().__getitem__, grid.astype(np.int64).ravel().tolist())
+    return list(zip(flat, flat, flat, flat, strict=True))
+
+
+class _Shared(dict[int, float]):
+    """64ths of a point to points; equal coordinates are one object, which halves the memory of a page's boxes."""
+
+    def __missing__(self, key: int) -> float:
+        value = self[key] = key / 64
+        return value
+
+
+@cache
+def _meaning(code: int) -> tuple[str, bool]:
+    """(the character as it is stored, whether it says nothing: private use, unassigned, control, U+FFFD)."""
+    if code == _SKIP:
+        return "", False
+    if code in _HYPHENS or code in _LINE_ENDS or code == 9:
+        return clean_char(code), False
+    return clean_char(code), code == 0xFFFD or unicodedata.category(chr(code)) in ("Cc", "Co", "Cs", "Cn")
+
+
+def _is_garbage(code: int) -> bool:
+    return _meaning(code)[1]
+
+
+def _unmapped(handle: raw.FPDF_TEXTPAGE, codes: list[int]) -> int:
+    """About how many characters have no Unicode map, leaving out ASCII codes that read as words."""
+    is_unmapped = raw.FPDFText_HasUnicodeMapError
+    sampled = [
+        codes[index]
+        for index in range(0, len(codes), _SAMPLE)
+        if codes[index] > 32 and not _is_garbage(codes[index]) and is_unmapped(handle, index) == 1
+    ]
+    guessed = [chr(code) for code in sampled if code <= 0x7E]
+    return _SAMPLE * (len(sampled) - (len(guessed) if _reads_as_words(guessed) else 0))
 
 
 def _reads_as_words(guessed: list[str]) -> bool:
@@ -83,43 +120,6 @@ def _reads_as_words(guessed: list[str]) -> bool:
 
 def _cids(fragments: list[Fragment]) -> int:
     return sum(len(match) for fragment in fragments for match in _CID.findall(fragment.text))
-
-
-def _paired(high: int, low: int) -> int:
-    return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00) if 0xDC00 <= low < 0xE000 else 0xFFFD
-
-
-@cache
-def _meaning(code: int) -> tuple[str, bool]:
-    """(the character as it is stored, whether it says nothing: private use, unassigned, control, U+FFFD)."""
-    if code in _HYPHENS or code == 9:
-        return clean_char(code), False
-    return clean_char(code), code == 0xFFFD or unicodedata.category(chr(code)) in ("Cc", "Co", "Cs", "Cn")
-
-
-def _to_top_left(page: pdfium.PdfPage) -> Place:
-    """From pdfium's user space (left, bottom, right, top; unrotated) to the page as it is shown."""
-    left, bottom, right, top = page.get_bbox()
-    shared = _Shared()
-
-    def box(a: float, b: float, c: float, d: float) -> Box:
-        return shared[int(a * 64)], shared[int(b * 64)], shared[int(c * 64)], shared[int(d * 64)]
-
-    turns: dict[int, Place] = {
-        0: lambda a, b, c, d: box(a - left, top - d, c - left, top - b),
-        90: lambda a, b, c, d: box(b - bottom, a - left, d - bottom, c - left),
-        180: lambda a, b, c, d: box(right - c, b - bottom, right - a, d - bottom),
-        270: lambda a, b, c, d: box(top - d, right - c, top - b, right - a),
-    }
-    return turns[page.get_rotation()]
-
-
-class _Shared(dict[int, float]):
-    """Coordinates in 64ths of a point; equal ones are one object, which halves the memory of a page's boxes."""
-
-    def __missing__(self, key: int) -> float:
-        value = self[key] = key / 64
-        return value
 
 
 class _Run:
@@ -143,16 +143,17 @@ class _Run:
                 self._chars.append(char)
                 self._boxes.append(box)
             return
-        if self._last is not None and self._upright and _is_far(self._last, box):
+        last = self._last
+        # Most characters touch the one before: only the others are looked at closer.
+        if last is not None and self._upright and not -12 < box[0] - last[2] < 5 and _is_far(last, box):
             self.flush()
         if self._last is None:
             self._first_index = index
             angle = raw.FPDFText_GetCharAngle(self._handle, index) % math.tau
             self._upright = min(angle, math.tau - angle) < 0.1
         self._last, self._last_index = box, index
-        for part in char:  # a ligature's letters share its box
-            self._chars.append(part)
-            self._boxes.append(box)
+        self._chars += char
+        self._boxes += [box] * len(char)  # a ligature's letters share its box
 
     def end_with_hyphen(self, box: Box) -> None:
         self.flush()

@@ -129,7 +129,7 @@ def _read_open_page(page: pdfium.PdfPage, number: int) -> RawPage:
         textpage.close()
     gap = ""
     if garbage > GARBAGE_SHARE * total:
-        fragments, gap = (), f"unreadable text: {garbage} of {total} characters have no Unicode meaning"
+        fragments, gap = (), f"unreadable text: {min(garbage, total)} of {total} characters have no Unicode meaning"
     elif not fragments and _has_images(page):
         gap = "no text layer (a scan?)"
     return RawPage(number, width, height, fragments, gap)

@@ -181,7 +181,8 @@ def stopped(conversation: Conversation) -> tuple[Any, ...]:
 
 def make_chat(service: Service, tools: Tools) -> gr.Blocks:
     page = Page(service, tools)
-    with gr.Blocks(title="Quaere", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600)) as blocks:
+    blocks = gr.Blocks(title="Quaere", analytics_enabled=False, fill_width=True, delete_cache=(3600, 3600))
+    with blocks:
         conversation = gr.State([])
         gr.HTML(BRAND, elem_id="brand")
         with gr.Row(elem_id="main"):

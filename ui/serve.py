@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
 from fastapi import FastAPI
@@ -79,6 +81,20 @@ def _announce(settings: ServeSettings, port: int) -> None:
     print(f"Quaere at {url}  (REST: {url}/docs  MCP: {url}/mcp)", file=sys.stderr, flush=True)
 
 
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """uvicorn raises a signal again once it has stopped; that would cut short the closing of the library."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+
 async def serve(service: Service, settings: ServeSettings) -> None:
     """Runs until it is interrupted. Raises InvalidInput where the port can't be had."""
     listener = _listen(settings)
@@ -86,4 +102,4 @@ async def serve(service: Service, settings: ServeSettings) -> None:
         app = make_app(service, settings)
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=STOP_S, ws="none")
         _announce(settings, listener.getsockname()[1])
-        await uvicorn.Server(config).serve(sockets=[listener])
+        await _Server(config).serve(sockets=[listener])

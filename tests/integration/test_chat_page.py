@@ -7,6 +7,7 @@ import importlib.util
 import io
 import os
 import shutil
+import signal
 import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -101,7 +102,7 @@ class Scripted(FakeService):
         return view, _png() if image else b""
 
     async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
-        content = Path(path).read_bytes()  # noqa: ASYNC240 - a few bytes
+        content = Path(path).read_bytes()
         if not content.startswith(b"%PDF"):
             raise CorruptDocument("this is no PDF", hint="export it again")
         return await super().add_document(path, name=name, on_event=on_event)
@@ -314,6 +315,16 @@ async def test_the_page_and_its_uploads_refuse_other_sites() -> None:
         assert "frame-ancestors 'self'" in (await http.get("/")).headers["content-security-policy"]
         assert (await http.get("/health")).json()["ledger"] == "sqlite"
         assert (await http.get("/v1/nothing")).json()["error"]["code"] == "not_found"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_signal_stops_the_server_and_nothing_else(number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    running = asyncio.create_task(serve(FakeService(), ServeSettings(port=0)))
+    while "http://127.0.0.1:" not in capsys.readouterr().err:
+        await asyncio.sleep(0.05)
+    await asyncio.sleep(0.5)
+    os.kill(os.getpid(), number)
+    await asyncio.wait_for(running, 10)
 
 
 async def test_a_port_in_use_is_said() -> None:

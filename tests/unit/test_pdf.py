@@ -223,7 +223,7 @@ def test_running_heads_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rotation", [0, 90, 180, 270])
 def test_boxes_lie_on_the_word(tmp_path: Path, rotation: int) -> None:
-    """The word is the page's only dark spot once all outside its box is cut away, and nothing is left of it."""
+    """The page as it is drawn is dark inside of the word's box, whichever way the page is turned."""
     path = pdf(tmp_path / "a.pdf", both(lines(["before WORD after"], left=150, top=200)), rotation=rotation)
     page = parse_pdf(path, 10).pages[0]
     at = page.text.index("WORD")

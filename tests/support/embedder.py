@@ -1,0 +1,30 @@
+"""A scripted embedder: words hashed to a small vector, fast and the same everywhere; notes what it embedded."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from core.ports import Vectors
+from retrieval.tokens import tokenise
+
+
+class HashEmbedder:
+    def __init__(self, name: str = "hash", log: Path | None = None) -> None:
+        self.fingerprint = f"{name}/64"
+        self._log = log
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        if self._log is not None:
+            with self._log.open("a") as file:
+                file.writelines(hashlib.sha256(text.encode()).hexdigest() + "\n" for text in texts)
+        return np.stack([self.query(text) for text in texts])
+
+    def query(self, text: str) -> Vectors:
+        vector = np.full(64, 1e-3, dtype=np.float32)
+        for term in tokenise(text):
+            vector[int(hashlib.sha256(term.encode()).hexdigest(), 16) % 64] += 1
+        return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)

