@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 LIBRARY := .demo/library
-QUESTION ?= How long did training HeronNet take, and on what hardware?
+QUESTION ?= How does HeronNet compare with Egret-2 three hours ahead?
 
 .PHONY: demo test setup setup-dev lint lock clean FORCE
 .DEFAULT_GOAL := demo

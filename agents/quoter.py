@@ -24,8 +24,23 @@ _NUMBER_ASKED = re.compile(
 _NAME_ASKED = re.compile(
     r"\b(who|whom|whose|where|which|what (dataset|data set|model|method|author|city|place))\b|谁|哪", re.I
 )
-_DURATION_ASKED = re.compile(r"\b(how long|what (time|duration)|how much time)\b|多长时间|多久|얼마나 (걸|오래)", re.I)
-_DURATION = re.compile(r"\d[\d.,]*\s*(milli|micro)?(seconds?|minutes?|hours?|days?|weeks?|months?|years?|ms|s|h)\b", re.I)
+_DURATION_ASKED = re.compile(
+    r"\b(how (long|often|frequent(ly)?)|what (time|duration|interval)|how much time)\b|多长时间|多久|얼마나 (걸|오래)",
+    re.I,
+)
+_DURATION = re.compile(
+    r"\d[\d.,]*\s*(milli|micro)?(seconds?|minutes?|hours?|days?|weeks?|months?|years?|ms|s|h)\b", re.I
+)
+_REASON_ASKED = re.compile(
+    r"\b(why|what (caused?|led|made|explains?)|reasons?|for what purpose)\b|为什么|为何|原因|왜|이유", re.I
+)
+_REASON = re.compile(
+    r"\b(because|since|due to|caus(e|es|ed)|lead(s|ing)? to|led to|results? (of|in|from)|therefore|thus|owing to|so that|"
+    r"in order to|reasons?|explains?|attribut\w+)\b",
+    re.I,
+)
+_ENDED = re.compile(r"[.!?。！？:;][\"'”’)\]]*$")
+_REFERENCE_MARK = re.compile(r"\s*\[\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]")
 _PRONOUN = re.compile(r"(it|its|they|their|this|these|those|he|she|his|her|both)\b", re.I)
 Scores = NDArray[np.float64]
 QUOTES = 5
@@ -46,7 +61,7 @@ class Quoter:
     def _quote(self, route: Route, passages: Sequence[Passage]) -> Draft:
         chosen = self.best(route, passages, QUOTES)
         citations = tuple(cite(sentence, n, self._ledger) for n, sentence in enumerate(chosen, 1))
-        claims = tuple(Claim(text=_one_line(c.quote), citations=(c.number,)) for c in citations)
+        claims = tuple(Claim(text=_claim_text(c.quote), citations=(c.number,)) for c in citations)
         return Draft(claims=claims, citations=citations, written_by="quotation" if claims else "none")
 
     def best(self, route: Route, passages: Sequence[Passage], limit: int) -> list[Sentence]:
@@ -105,17 +120,21 @@ def _priors(question: str, sentences: Sequence[Sentence], passages: Sequence[Pas
     """What speaks for a sentence beside its words: its passage's rank, its child, the kind of thing asked for."""
     rank = {passage.chunk_id: i for i, passage in enumerate(passages)}
     number, name = bool(_NUMBER_ASKED.search(question)), bool(_NAME_ASKED.search(question))
+    reason = bool(_REASON_ASKED.search(question))
     duration = bool(_DURATION_ASKED.search(question))
     values = []
     for s in sentences:
         value = 0.15 / (1 + rank[s.passage.chunk_id])
         value += 0.12 if s.text in s.passage.best_child else 0.0
         value += 0.12 if number and re.search(r"\d", s.text) else 0.0
+        value += 0.15 if reason and _REASON.search(s.text) else 0.0
+        value -= 0.0 if _ENDED.search(s.text) else 0.2  # a title, an address, a row of a table
         value += 0.15 if duration and _DURATION.search(s.text) else 0.0
         value += 0.06 if name and re.search(r"\b[A-Z]\w+", s.text[1:]) else 0.0
         values.append(value - (0.1 if len(s.text) > 500 or len(s.text) < 30 else 0.0))
     return np.array(values)
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def _claim_text(quote: str) -> str:
+    """On one line, without the source's own reference marks: they would pass for ours."""
+    return " ".join(_REFERENCE_MARK.sub("", quote).split())

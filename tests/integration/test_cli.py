@@ -1,0 +1,139 @@
+"""The command line as a person and as a program use it: real processes, the real embedder."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+
+from tests.support.library_contract import SAMPLES
+from tests.support.llm_server import completion, llm_server, stream
+
+pytestmark = pytest.mark.integration
+ROOT = Path(__file__).parents[2]
+ANSWER = "How does HeronNet compare with Egret-2 three hours ahead?"
+
+
+def quaere(library: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "ui.cli", "--library", str(library), *arguments],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli") / "library"
+    added = quaere(folder, "add", *map(str, SAMPLES), "--json")
+    assert added.returncode == 0, added.stderr
+    assert [json.loads(line)["status"] for line in added.stdout.splitlines()] == ["ready"] * 3
+    return folder
+
+
+def test_an_answer_for_a_program(library: Path) -> None:
+    result = quaere(library, "ask", ANSWER, "--json")
+    answer = json.loads(result.stdout)
+    assert result.returncode == 0 and answer["written_by"] == "quotation"
+    assert answer["citations"][0]["document"] == "heronnet.pdf"
+
+
+def test_an_answer_for_a_person(library: Path) -> None:
+    shown = quaere(library, "ask", ANSWER).stdout
+    assert "[1] HeronNet" in shown and "page 1" in shown and "no language model involved" in shown
+
+
+def test_list_search_page_health(library: Path, tmp_path: Path) -> None:
+    assert len(json.loads(quaere(library, "list", "--json").stdout)) == 3
+    assert json.loads(quaere(library, "search", "ferries", "--json").stdout)["passages"]
+    picture = tmp_path / "page.png"
+    assert quaere(library, "page", "tidemark.pdf", "1", "--image", str(picture)).returncode == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert json.loads(quaere(library, "health", "--json").stdout)["documents"] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("ask", " "), 2, "empty"),
+        (("ask", "What?", "--in", "none.pdf"), 3, "no document"),
+        (("remove", "none.pdf"), 3, "no document"),
+        (("add", "/nowhere.pdf"), 3, "no such file"),
+        (("page", "tidemark.pdf", "99"), 3, "pages 1 to 2"),
+        (("add", "README.md"), 4, "not a PDF"),
+    ],
+)
+def test_errors_say_what_to_do(library: Path, arguments: tuple[str, ...], code: int, says: str) -> None:
+    result = quaere(library, *arguments)
+    assert result.returncode == code and says in result.stderr and "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+def test_an_empty_library_is_no_answer(tmp_path: Path) -> None:
+    result = quaere(tmp_path / "empty", "ask", "What?", "--json")
+    assert result.returncode == 3 and json.loads(result.stdout)["error"]["code"] == "nothing_ingested"
+
+
+def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
+    result = quaere(tmp_path / "x", "list", QUAERE_LLM__MAX_TOKENS="many")
+    assert result.returncode == 2 and "llm.max_tokens" in result.stderr
+
+
+def test_with_a_language_model(library: Path) -> None:
+    with llm_server() as script:
+        script.enqueue(completion('{"sentences": [1, 2, 999]}'), stream("HeronNet is ", "better [1]. I made this up."))
+        model = {"QUAERE_LLM__BASE_URL": script.url, "QUAERE_LLM__MODEL": "scripted"}
+        answer = json.loads(quaere(library, "ask", ANSWER, "--json", **model).stdout)
+    assert (answer["written_by"], answer["model"]) == ("llm", "scripted")
+    assert [claim["text"] for claim in answer["claims"]] == ["HeronNet is better."]
+    assert len(answer["citations"]) == 1
+    assert next(s for s in answer["trace"] if s["stage"] == "reasoner")["details"]["dropped"] == 2
+
+
+def test_a_language_model_that_ends_in_the_middle(library: Path) -> None:
+    with llm_server() as script:
+        script.enqueue(completion('{"sentences": [1]}'), stream("HeronNet", finish=None, cut=True, usage=False))
+        model = {"QUAERE_LLM__BASE_URL": script.url, "QUAERE_LLM__MODEL": "scripted"}
+        failed = quaere(library, "ask", "What is the error of HeronNet?", "--json", **model)
+    error = json.loads(failed.stdout)["error"]
+    assert failed.returncode == 5 and error["code"] == "llm_unavailable" and "--quote" in error["hint"]
+    kept = json.loads(quaere(library, "trace", error["trace_id"]).stdout)
+    assert [step["stage"] for step in kept["steps"] if step["error"]] == ["reasoner"]
+
+
+async def test_two_mcp_hosts_and_a_question_then_the_owner_is_killed(library: Path) -> None:
+    def host() -> Client[StdioTransport]:
+        arguments = ["-m", "ui.cli", "--library", str(library), "mcp"]
+        return Client(StdioTransport(sys.executable, arguments, cwd=str(ROOT), env=dict(os.environ), keep_alive=False))
+
+    async with host() as first:
+        assert {tool.name for tool in await first.list_tools()} == {"ask", "search_passages", "read_page"}
+        assert (await first.call_tool("ask", {"question": ANSWER})).structured_content["citations"]
+        async with host() as second:
+            assert (await second.call_tool("ask", {"question": ANSWER})).structured_content["citations"]
+            assert json.loads(quaere(library, "ask", ANSWER, "--json").stdout)["citations"]
+            owner = json.loads((library / "owner.json").read_text())["pid"]
+            os.kill(owner, signal.SIGKILL)
+            start = time.monotonic()
+            again = await second.call_tool("ask", {"question": "How often was water level sampled in TIDEMARK?"})
+            assert any("every 2 minutes" in c["quote"] for c in again.structured_content["citations"])
+            assert time.monotonic() - start < 30
+            assert json.loads((library / "owner.json").read_text())["pid"] != owner
+
+
+def test_remove(tmp_path: Path) -> None:
+    folder = tmp_path / "library"
+    assert quaere(folder, "add", str(SAMPLES[0])).returncode == 0
+    assert quaere(folder, "remove", SAMPLES[0].name).returncode == 0
+    assert json.loads(quaere(folder, "list", "--json").stdout) == []
