@@ -34,7 +34,7 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	@if [ -e $@ ] && [ "$$(cat $@)" != '$(CURDIR)' ] || ! $(BIN)/python -c '' 2>/dev/null; then \
 		rm -rf $(VENV) && $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 		echo 'This Python cannot make a virtual environment; on Debian: apt install python3-venv' >&2; exit 1; }; fi
-	@echo 'Installing Quaere into $(VENV): about 1.2 GB and two minutes, once.'
+	@echo 'Installing Quaere into $(VENV): about 1 GB and one to two minutes, once.'
 	@$(PIP) install --require-hashes -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@echo '$(CURDIR)' > $@

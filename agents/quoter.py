@@ -35,8 +35,8 @@ _REASON_ASKED = re.compile(
     r"\b(why|what (caused?|led|made|explains?)|reasons?|for what purpose)\b|为什么|为何|原因|왜|이유", re.I
 )
 _REASON = re.compile(
-    r"\b(because|since|due to|caus(e|es|ed)|lead(s|ing)? to|led to|results? (of|in|from)|therefore|thus|owing to|so that|"
-    r"in order to|reasons?|explains?|attribut\w+)\b",
+    r"\b(because|since|due to|caus(e|es|ed)|lead(s|ing)? to|led to|results? (of|in|from)|therefore|thus|owing to|"
+    r"so that|in order to|reasons?|explains?|attribut\w+)\b",
     re.I,
 )
 _ENDED = re.compile(r"[.!?。！？:;][\"'”’)\]]*$")

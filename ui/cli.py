@@ -8,26 +8,30 @@ import os
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pydantic import BaseModel
 
 from core.errors import InvalidInput, QuaereError
-from core.ports import Service
-from core.settings import Settings, load_settings
 from ui import terminal
+
+if TYPE_CHECKING:  # not loaded for --help, which has to come at once
+    from pydantic import BaseModel
+
+    from core.ports import Service
+    from core.settings import Settings
 
 app = typer.Typer(
     name="quaere",
     help="Ask your papers; every sentence of the answer leads back to a page.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 In = Annotated[list[str] | None, typer.Option("--in", help="Only this document (id or name); may be repeated.")]
-Work = Callable[[Service], Awaitable[None]]
+Work = Callable[["Service"], Awaitable[None]]
 
 
 @app.callback()
@@ -237,6 +241,8 @@ def _exit_on_error(call: Callable[[], Any], as_json: bool) -> None:
 
 
 def _settings(context: typer.Context) -> Settings:
+    from core.settings import load_settings
+
     try:
         return load_settings(**({"library": context.obj.expanduser().absolute()} if context.obj else {}))
     except QuaereError as error:

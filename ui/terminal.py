@@ -7,6 +7,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -15,7 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from core.errors import QuaereError
-from core.types import Answer, Document, Event, Health, SearchResult
+
+if TYPE_CHECKING:
+    from core.types import Answer, Document, Event, Health, SearchResult
 
 STEPS = {"parse": "reading", "embed": "embedding", "index": "indexing", "done": "ready"}
 

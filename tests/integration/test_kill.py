@@ -1,13 +1,13 @@
-"""kill -9 at random moments of an ingestion, each followed by the same command: the end is as if nothing had happened."""
+"""kill -9 at random moments of an ingestion, each followed by the same command: the end is as if there was none."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -61,7 +61,7 @@ async def test_ten_kills_leave_no_trace(tmp_path: Path) -> None:
         process = start(killed.library, log)
         assert process.stdout is not None
         process.stdout.readline()  # opened: from here on it works on documents
-        time.sleep(dice.uniform(0.0, 0.5))
+        await asyncio.sleep(dice.uniform(0.0, 0.5))
         if process.poll() is None:
             os.kill(process.pid, signal.SIGKILL)
             kills += 1

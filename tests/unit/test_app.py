@@ -172,7 +172,7 @@ async def test_another_embedder_is_noticed_and_reindex_mends_it(tmp_path: Path) 
     await first.add_document(str(SAMPLES[0]))
     await first.aclose()
     second = build(settings, HashEmbedder("other"))
-    with pytest.raises(EmbeddingChanged, match="hash/64.*other/64"):
+    with pytest.raises(EmbeddingChanged, match=r"hash/64.*other/64"):
         await second.ask("What is HeronNet?")
     assert len(await second.list_documents()) == 1
     health = await second.reindex()
