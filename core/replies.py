@@ -1,19 +1,17 @@
-"""What an endpoint sent, as a Reply or a typed error; and a reply's JSON as a model."""
+"""What an endpoint sends, read leniently, put together into a Reply or a failure."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
-import json_repair
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
-from core.errors import LLMBadReply, LLMFiltered, LLMTruncated
-from core.thinking import split
+from core.errors import LLMBadReply, LLMError, LLMFiltered, LLMTruncated
+from core.llm_failures import Failed, Failures
+from core.thinking import ThinkSplitter
 from core.types import Usage
-
-M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -34,79 +32,130 @@ class Reply:
         return json.dumps({"text": self.text, "finish_reason": self.finish_reason}, ensure_ascii=False)
 
     @classmethod
-    def from_cache(cls, stored: str, model: str) -> Reply:
-        kept = json.loads(stored)
-        return cls(kept["text"], "", Usage(cached_calls=1), model, kept["finish_reason"], cached=True)
+    def from_cache(cls, stored: str, model: str) -> Reply | None:
+        """None for what an older or newer version stored otherwise: it is asked again."""
+        try:
+            kept = _Stored.model_validate_json(stored)
+        except ValidationError:
+            return None
+        return cls(kept.text, "", Usage(cached_calls=1), model, kept.finish_reason, cached=True)
 
 
-def reply_of(completion: Any, model: str) -> Reply:
-    """A chat completion as a Reply. Raises LLMBadReply for what is none (HTML, no choices, an error object)."""
-    choices = getattr(completion, "choices", None)
-    if not choices:
-        error = getattr(completion, "error", None)
-        told = f": {str(error)[:200]}" if error else ""
-        raise LLMBadReply(
-            f"{model} sent no choices{told}", hint="check that the base URL is an OpenAI-compatible API, mostly …/v1"
-        )
-    message, used = choices[0].message, completion.usage
-    thinking, text = split((message.content if message else None) or "")
-    more = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None) or ""
-    usage = Usage(
-        calls=1,
-        prompt_tokens=(used.prompt_tokens or 0) if used else 0,
-        completion_tokens=(used.completion_tokens or 0) if used else 0,
-    )
-    return Reply(text, f"{more}{thinking}".strip(), usage, model, choices[0].finish_reason or "")
+class _Stored(BaseModel):
+    text: str = Field(min_length=1)
+    finish_reason: str = ""
 
 
-def checked(reply: Reply, limit: int) -> Reply:
-    """The reply, if it is one. Raises LLMTruncated, LLMFiltered, LLMBadReply (empty)."""
-    if reply.finish_reason == "length":
-        where = "while it was still thinking" if reply.thinking and not reply.text else "in the middle"
-        raise LLMTruncated(
-            f"{reply.model} was cut off {where}, at {limit} tokens",
-            hint="raise QUAERE_LLM__MAX_TOKENS, or switch thinking off with QUAERE_LLM__EXTRA_BODY",
-        )
-    if reply.finish_reason == "content_filter":
-        raise LLMFiltered(f"the content filter of {reply.model} withheld the reply", hint="ask in other words")
-    if not reply.text:
-        raise LLMBadReply(
-            f"{reply.model} sent an empty reply{', only thinking' if reply.thinking else ''}",
-            hint="ask again; a reasoning model may need its thinking switched off",
-        )
-    return reply
+class _Content(BaseModel):
+    """A whole message, or a delta of one."""
+
+    content: str | None = None
+    reasoning_content: str | None = None  # DeepSeek, vLLM, llama.cpp
+    reasoning: str | None = None  # OpenRouter, newer vLLM
+    refusal: str | None = None
+
+    @field_validator("content", mode="before")
+    @classmethod
+    def _join(cls, value: object) -> object:
+        """Some endpoints send a list of parts; those that are no text (Mistral's thinking) are left out."""
+        if not isinstance(value, list):
+            return value
+        texts = (part.get("text") for part in value if isinstance(part, dict) and part.get("type") == "text")
+        return "".join(text for text in texts if isinstance(text, str))
 
 
-def schema_format(mode: str, model: type[BaseModel]) -> dict[str, Any]:
-    if mode == "json_schema":
-        schema = {"name": model.__name__, "schema": model.model_json_schema()}
-        return {"response_format": {"type": "json_schema", "json_schema": schema}}
-    return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}
+class _Choice(BaseModel):
+    message: _Content | None = None
+    delta: _Content | None = None
+    finish_reason: str | None = None
 
 
-def as_model(text: str, model: type[M]) -> M:
-    """The JSON in a reply, validated; fences, prose, trailing commas and a wrapping key or list are mended.
-
-    Raises ValueError where there is no JSON, and pydantic's ValidationError.
-    """
-    value = json_repair.loads(_json_part(text))
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
-        value = value[0]
-    if isinstance(value, str):
-        value = json_repair.loads(value)
-    if not isinstance(value, dict):
-        raise ValueError("there is no JSON object in the reply")
-    if len(value) == 1 and not set(value) & set(model.model_fields):
-        inner = next(iter(value.values()))
-        value = inner if isinstance(inner, dict) else value
-    return model.model_validate(value)
+class _Tokens(BaseModel):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
 
 
-def _json_part(text: str) -> str:
-    if "```" in text:
-        inside = text.split("```")[1]
-        return inside.removeprefix("json").strip()
-    start = min((i for i in (text.find("{"), text.find("[")) if i >= 0), default=-1)
-    if start < 0:
-        raise ValueError("there is no JSON in the reply")
-    return text[start:]
+class Body(BaseModel):
+    """A chat completion, or a chunk of one: only what is used, everything optional."""
+
+    choices: list[_Choice] | None = None
+    usage: _Tokens | None = None
+    error: object = None
+
+
+class Assembly:
+    """A reply's bodies, one or many, on their way to a Reply."""
+
+    def __init__(self, failures: Failures, request: dict[str, Any], *, hold: bool, streamed: bool) -> None:
+        self._failures = failures
+        self._model: str = request["model"]
+        self._limit: int = request["max_tokens"]
+        self._asked_chars = sum(len(message["content"]) for message in request["messages"])
+        self._streamed = streamed
+        self._splitter = ThinkSplitter(hold=hold)
+        self._reasoning: list[str] = []
+        self._refusal = ""
+        self._finish = ""
+        self._usage: Usage | None = None
+        self._bodies = 0
+        self._chosen = False
+
+    @property
+    def unopened(self) -> bool:
+        return self._splitter.unopened
+
+    def add(self, body: Body) -> str:
+        """The text that this certainly adds to the answer. Raises Failed for an error object."""
+        self._bodies += 1
+        if body.error:
+            raise self._failures.of_object(body.error)
+        if body.usage is not None:
+            counts = body.usage
+            self._usage = Usage(
+                calls=1, prompt_tokens=counts.prompt_tokens or 0, completion_tokens=counts.completion_tokens or 0
+            )
+        if not body.choices:
+            return ""
+        self._chosen = True
+        choice = body.choices[0]
+        self._finish = choice.finish_reason or self._finish
+        content = choice.delta or choice.message or _Content()
+        self._reasoning.append(content.reasoning_content or content.reasoning or "")
+        self._refusal += content.refusal or ""
+        return self._splitter.feed(content.content or "")
+
+    def finish(self) -> tuple[str, Reply]:
+        """(the rest of the text, the reply). Raises Failed for what is no answer."""
+        thinking, text = self._splitter.finish()
+        if self._streamed and not self._finish and (self._chosen or not self._bodies):
+            # A stream that just ends was cut, by a proxy or a dying server: half an answer is none.
+            raise self._failures.cut()
+        if not self._chosen:
+            raise self._failures.garbled("it has no choices")
+        thinking = "".join([*self._reasoning, thinking]).strip()
+        reply = Reply(text.rstrip(), thinking, self._usage or self._estimate(text), self._model, self._finish)
+        if (error := self._not_an_answer(reply)) is not None:
+            raise Failed(error)
+        return self._splitter.rest, reply
+
+    def _estimate(self, text: str) -> Usage:
+        """For an endpoint that reports no usage in streams: four characters a token is near for English."""
+        if not self._streamed:
+            return Usage(calls=1)
+        return Usage(calls=1, prompt_tokens=self._asked_chars // 4, completion_tokens=len(text) // 4)
+
+    def _not_an_answer(self, reply: Reply) -> LLMError | None:
+        if reply.finish_reason == "length":
+            where = "while it was still thinking" if reply.thinking and not reply.text else "in the middle"
+            return LLMTruncated(
+                f"{self._model} was cut off {where}, at {self._limit} tokens",
+                hint="raise QUAERE_LLM__MAX_TOKENS, or switch thinking off with QUAERE_LLM__EXTRA_BODY",
+            )
+        if reply.finish_reason == "content_filter" or (self._refusal and not reply.text):
+            return LLMFiltered(f"the content filter of {self._model} withheld the reply", hint="ask in other words")
+        if not reply.text:
+            return LLMBadReply(
+                f"{self._model} sent an empty reply{', only thinking' if reply.thinking else ''}",
+                hint="ask again; a reasoning model may need its thinking switched off",
+            )
+        return None

@@ -5,52 +5,123 @@ Only a block that the reply begins with is thinking: a `<think>` later in the te
 
 from __future__ import annotations
 
+import re
+from typing import Literal
+
 OPEN, CLOSE = "<think>", "</think>"
+_TAG = re.compile(f"{OPEN}|{CLOSE}")
+_QUOTES = "`'\"“‘«"
 
 
 class ThinkSplitter:
-    """Feed it pieces; it gives the text that is certainly answer. `finish` settles what is left.
+    """Feed it pieces; each call gives the text that is now certainly answer. After `finish`, `text` and `thinking`
+    are right, and depend on the reply alone, not on where it was cut.
 
-    A reply that only closes a block (`…</think> answer`, its opening tag eaten by a chat template) can't be told
-    from an answer before the tag comes: what was given by then stays given, and `text` at the end is right.
+    A reply that only closes a block (`…</think> answer`: the chat template opened it) can't be told from an answer
+    before the tag comes. What was given by then can't be taken back; with `hold` nothing is given until it is
+    certain, for a model that was seen to do this (`unopened`).
     """
 
-    def __init__(self) -> None:
-        self._all = ""
-        self._given = 0
+    def __init__(self, *, hold: bool = False) -> None:
+        self.unopened = False
+        self.rest = ""
+        self._hold = hold
+        self._state: Literal["start", "thinking", "plain", "gap", "answer"] = "start"
+        self._buffer = ""  # not yet decided
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self._held = 0  # parts of _text that were not given yet
+
+    @property
+    def text(self) -> str:
+        return "".join(self._text)
+
+    @property
+    def thinking(self) -> str:
+        return "".join(self._thinking).strip()
 
     def feed(self, piece: str) -> str:
-        self._all += piece
-        start = self._all.lstrip()
-        if OPEN.startswith(start) and len(start) < len(OPEN):
-            return ""  # may yet become an opening tag
-        thinking, text = split(self._all)
-        if start.startswith(OPEN) and CLOSE not in self._all:
-            return ""
-        # A closing tag may be half here: its beginning is held back.
-        safe = len(text) - _overlap(text, CLOSE)
-        if thinking and self._given > safe:  # only now it shows that what was given was thinking
-            self._given = safe
-        new, self._given = text[self._given : safe], max(self._given, safe)
-        return new
+        self._buffer += piece
+        return self._advance(last=False)
 
     def finish(self) -> tuple[str, str]:
-        """(thinking, text) of the whole reply."""
-        return split(self._all)
+        """(thinking, text) of the whole reply; `rest` is then the text that no feed gave."""
+        self.rest = self._advance(last=True)
+        return self.thinking, self.text
+
+    def _advance(self, last: bool) -> str:
+        steps = {
+            "start": self._start,
+            "thinking": self._think,
+            "plain": self._plain,
+            "gap": self._gap,
+            "answer": self._answer,
+        }
+        before = ""
+        while before != self._state:
+            before = self._state
+            steps[before](last)
+        if self._hold and self._state == "plain" and not last:
+            return ""
+        given = "".join(self._text[self._held :])
+        self._held = len(self._text)
+        return given
+
+    def _start(self, last: bool) -> None:
+        self._buffer = self._buffer.lstrip()
+        if self._buffer.startswith(OPEN):
+            self._buffer, self._state = self._buffer[len(OPEN) :], "thinking"
+        elif last or not OPEN.startswith(self._buffer):
+            # JSON begins an answer, never a thought; a closing tag inside it is one of its strings.
+            self._state = "answer" if self._buffer.startswith("{") else "plain"
+
+    def _plain(self, last: bool) -> None:
+        while tag := _TAG.search(self._buffer):
+            if tag.group() == CLOSE and not self._is_quoted(tag.start()):
+                self._thinking = [*self._text, self._buffer[: tag.start()]]
+                self._text, self._held, self.unopened = [], 0, True
+                self._buffer, self._state = self._buffer[tag.end() :], "gap"
+                return
+            self._take(tag.end(), self._text)
+            if tag.group() == OPEN:
+                self._state = "answer"
+                return
+        self._take(len(self._buffer) - (0 if last else _overlap(self._buffer, OPEN, CLOSE)), self._text)
+
+    def _think(self, last: bool) -> None:
+        end = self._buffer.find(CLOSE)
+        if end >= 0:
+            self._take(end, self._thinking)
+            self._buffer, self._state = self._buffer[len(CLOSE) :], "gap"
+        else:
+            self._take(len(self._buffer) - (0 if last else _overlap(self._buffer, CLOSE)), self._thinking)
+
+    def _gap(self, last: bool) -> None:
+        self._buffer = self._buffer.lstrip()
+        if self._buffer:
+            self._state = "answer"
+
+    def _answer(self, last: bool) -> None:
+        self._take(len(self._buffer), self._text)
+
+    def _take(self, end: int, into: list[str]) -> None:
+        if end:
+            into.append(self._buffer[:end])
+            self._buffer = self._buffer[end:]
+
+    def _is_quoted(self, at: int) -> bool:
+        before = self._buffer[at - 1] if at else (self._text[-1][-1] if self._text else "")
+        return bool(before) and before in _QUOTES
 
 
 def split(reply: str) -> tuple[str, str]:
-    """(thinking, text): a leading block, closed or not; or all before a closing tag that nothing opened."""
-    start = reply.lstrip()
-    if start.startswith(OPEN):
-        inside, closed, text = start[len(OPEN) :].partition(CLOSE)
-        return (inside.strip(), text.strip()) if closed else (start[len(OPEN) :].strip(), "")
-    before, closed, text = reply.partition(CLOSE)
-    if closed and OPEN not in before:
-        return before.strip(), text.strip()
-    return "", reply.strip()
+    """(thinking, text) of a whole reply."""
+    splitter = ThinkSplitter()
+    splitter.feed(reply)
+    return splitter.finish()
 
 
-def _overlap(text: str, tag: str) -> int:
-    """Length of the longest end of `text` that a `tag` may begin with."""
-    return next((n for n in range(min(len(text), len(tag) - 1), 0, -1) if tag.startswith(text[-n:])), 0)
+def _overlap(text: str, *tags: str) -> int:
+    """Length of the longest end of `text` that one of the tags may begin with."""
+    longest = min(len(text), max(map(len, tags)) - 1)
+    return next((n for n in range(longest, 0, -1) if any(tag.startswith(text[-n:]) for tag in tags)), 0)
