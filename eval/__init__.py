@@ -1,0 +1,1 @@
+"""Measures the contract that users call."""
