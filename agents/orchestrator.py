@@ -87,7 +87,7 @@ class Orchestrator:
         if writer is not None:
             try:
                 async with tracer.stage("reasoner") as step, asyncio.timeout(self._budget_s):
-                    draft = await writer.write(route.question, passages, _teller(tracer))
+                    draft = await writer.write(route, passages, _teller(tracer))
                     step.summary = f"{len(draft.claims)} claims written by {draft.model or 'the language model'}"
                     step.details = {"dropped": draft.dropped, "tokens": draft.usage.completion_tokens}
                     return draft, False

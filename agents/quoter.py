@@ -44,7 +44,8 @@ _REFERENCE_MARK = re.compile(r"\s*\[\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]")
 _PRONOUN = re.compile(r"(it|its|they|their|this|these|those|he|she|his|her|both)\b", re.I)
 Scores = NDArray[np.float64]
 QUOTES = 5
-# Below this share of the question's weight nothing that was found speaks of what is asked (see eval/results).
+# Below this share of the question's weight nothing that was found speaks of what is asked: 0.34 refused
+# 2 of 6 unanswerable questions, but 22 of 94 answerable ones too (eval/results).
 MIN_COVERAGE = 0.15
 
 

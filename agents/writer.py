@@ -6,6 +6,7 @@ not offered is dropped and counted.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -14,16 +15,18 @@ from pydantic import BaseModel, Field
 
 from agents.citing import Sentence, cite, sentences_of
 from agents.draft import Draft
+from agents.quoter import Quoter
 from core.ledger import Ledger
 from core.llm import LLM, Delta, Message
 from core.prompts import prompt
 from core.replies import Reply
 from core.text import sentences
-from core.types import Claim, Passage, Usage
+from core.types import Claim, Passage, Route, Usage
 
 OnText = Callable[[str], Awaitable[None]]
 MAX_PASSAGE_CHARS = 10_000
 MAX_QUOTES = 8
+PLAIN_QUOTES = 3
 _MARK = re.compile(r"\s*\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 
 
@@ -41,28 +44,32 @@ class _Evidence:
 
 
 class Writer:
-    def __init__(self, llm: LLM, ledger: Ledger) -> None:
+    def __init__(self, llm: LLM, ledger: Ledger, quoter: Quoter) -> None:
         self._llm = llm
         self._ledger = ledger
+        self._quoter = quoter
 
-    async def write(self, question: str, passages: Sequence[Passage], on_text: OnText) -> Draft:
+    async def write(self, route: Route, passages: Sequence[Passage], on_text: OnText) -> Draft:
         """Claims, each with at least one citation; a sentence that cites nothing is dropped and counted.
 
         Costs two calls. Raises LLMError.
         """
-        evidence = await self._extract(question, passages)
+        evidence = await self._extract(route, passages)
         if not evidence.sentences:
             return Draft((), (), "none", usage=evidence.usage, dropped=evidence.dropped)
-        reply = await self._stream(question, evidence.sentences, on_text)
+        reply = await self._stream(route.question, evidence.sentences, on_text)
         return self._draft(reply, evidence)
 
-    async def _extract(self, question: str, passages: Sequence[Passage]) -> _Evidence:
+    async def _extract(self, route: Route, passages: Sequence[Passage]) -> _Evidence:
+        """What the model picks, and behind it what the quoter would quote: small models overlook the plainest."""
         offered = _within(sentences_of(passages), MAX_PASSAGE_CHARS)
-        message = Message("user", prompt("extract", passages=_numbered(offered), question=question))
+        message = Message("user", prompt("extract", passages=_numbered(offered), question=route.question))
         picked, reply = await self._llm.structured([message], Picked, max_tokens=200)
         numbers = list(dict.fromkeys(picked.sentences))
         valid = [n for n in numbers if 1 <= n <= len(offered)]
-        return _Evidence([offered[n - 1] for n in valid[:MAX_QUOTES]], len(numbers) - len(valid), reply.usage)
+        plain = await asyncio.to_thread(self._quoter.best, route, passages, PLAIN_QUOTES)
+        chosen = list(dict.fromkeys([*(offered[n - 1] for n in valid[:MAX_QUOTES]), *plain]))
+        return _Evidence(chosen, len(numbers) - len(valid), reply.usage)
 
     async def _stream(self, question: str, evidence: Sequence[Sentence], on_text: OnText) -> Reply:
         content = prompt("write", quotes=_numbered(evidence), question=question)

@@ -45,11 +45,12 @@ def build(settings: Settings, embedder: Embedder | None = None) -> App:
     )
     search = HybridSearch(ledger, embedder, dense, bm25, settings.retrieval)
     llm = _llm(settings, ledger)
+    quoter = Quoter(ledger, embedder, bm25.idf)
     orchestrator = Orchestrator(
         Router(llm),
         Retriever(search, settings.retrieval.top_k),
-        Quoter(ledger, embedder, bm25.idf),
-        Writer(llm, ledger) if llm else None,
+        quoter,
+        Writer(llm, ledger, quoter) if llm else None,
         Reflector(),
         settings.budget.seconds,
     )
