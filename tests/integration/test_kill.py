@@ -31,7 +31,7 @@ from tests.support.library_contract import SAMPLES, settings_for
 
 class Slow(HashEmbedder):
     def passages(self, texts):
-        time.sleep(0.05)
+        time.sleep(0.2)
         return super().passages(texts)
 
 async def main():
