@@ -37,15 +37,14 @@ class Bm25Index:
     def sync(self) -> None:
         with self._lock:
             wanted = self._ledger.indexed_children()
-            if set(wanted) != set(self._state.ids):
-                self._state = self._rebuilt(list(wanted))
+            if set(wanted) != set(self._tokens):
+                self._state = self._rebuilt({item: owner for item, (owner, _) in wanted.items()})
 
-    def _rebuilt(self, wanted: Sequence[str]) -> _State:
+    def _rebuilt(self, owners: dict[str, str]) -> _State:
         titles = {document.id: document.title for document in self._ledger.documents()}
-        new = self._ledger.chunks([item for item in wanted if item not in self._tokens])
+        new = self._ledger.chunks([item for item in owners if item not in self._tokens])
         for chunk in new:
             self._tokens[chunk.id] = tokenise(embedding_text(titles[chunk.document_id], chunk.section, chunk.text))
-        owners = {item: owner for item, (owner, _) in self._ledger.indexed_children().items()}
         self._tokens = {item: tokens for item, tokens in self._tokens.items() if item in owners}
         ids = tuple(sorted(item for item, tokens in self._tokens.items() if tokens))
         # An empty corpus divides by zero in rank_bm25.
