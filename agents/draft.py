@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-from core.types import Citation, Claim, Usage
+from core.types import Citation, Claim
 
 
 @dataclass(frozen=True)
@@ -14,10 +14,8 @@ class Draft:
     citations: tuple[Citation, ...]
     written_by: Literal["quotation", "llm", "none"]
     model: str = ""
-    usage: Usage = field(default_factory=Usage)
     dropped: int = 0
     """claims or quotes that were left out since nothing in the sources supports them"""
-    details: dict[str, str | int | float] = field(default_factory=dict)
 
     @property
     def text(self) -> str:

@@ -1,8 +1,7 @@
-"""The orchestrator: router, retriever, reasoner, reflector in this order, within a budget, into one trace."""
+"""The orchestrator: router, retriever, reasoner, reflector in this order, into one trace."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
@@ -12,9 +11,9 @@ from agents.reflector import Reflector
 from agents.retriever import Retriever
 from agents.router import Router
 from agents.writer import Writer
-from core.errors import LLMNotConfigured
+from core.errors import LLMBudget, LLMNotConfigured
 from core.trace import Tracer
-from core.types import Answer, Document, Event, Passage, Reflection, Route, Turn, Usage
+from core.types import Answer, Document, Event, Passage, Reflection, Route, Turn
 
 Policy = Literal["auto", "quote", "llm"]
 NOT_FOUND = "Nothing in the library supports an answer to this question."
@@ -30,14 +29,12 @@ class Orchestrator:
         quoter: Quoter,
         writer: Writer | None,
         reflector: Reflector,
-        budget_s: float,
     ) -> None:
         self._router = router
         self._retriever = retriever
         self._quoter = quoter
         self._writer = writer
         self._reflector = reflector
-        self._budget_s = budget_s
 
     async def ask(
         self,
@@ -48,20 +45,23 @@ class Orchestrator:
         policy: Policy,
         tracer: Tracer,
     ) -> Answer:
-        """The answer; QuaereErrors of any stage pass through, recorded in the tracer."""
+        """The answer, its usage left out; QuaereErrors of any stage pass through, recorded in the tracer.
+
+        When the open account's budget runs out while it is written, the answer quotes, and is partial.
+        """
         writer = self._writer_for(policy)
         async with tracer.stage("router") as step:
-            route, usage = await self._router.route(question, history, library, limit_to)
+            route = await self._router.route(question, history, library, limit_to)
             step.summary = f"{route.kind}: {route.reason} ({route.decided_by})"
             step.details = {"question": route.question}
         if route.kind == "chat":
-            return _answer(question, Draft((), (), "none"), (), Reflection(support=0), tracer, usage, GREETING)
+            return _answer(question, Draft((), (), "none"), (), Reflection(support=0), tracer, GREETING)
         passages = await self._retrieve(route, tracer)
         draft, partial = await self._reason(route, passages, writer, tracer)
         async with tracer.stage("reflector") as step:
             reflection = self._reflector.reflect(draft.claims, draft.citations)
             step.summary = f"support {reflection.support:.2f} over {len(draft.claims)} claims"
-        return _answer(question, draft, passages, reflection, tracer, usage + draft.usage, partial=partial)
+        return _answer(question, draft, passages, reflection, tracer, partial=partial)
 
     def _writer_for(self, policy: Policy) -> Writer | None:
         if policy == "llm" and self._writer is None:
@@ -84,22 +84,22 @@ class Orchestrator:
         self, route: Route, passages: Sequence[Passage], writer: Writer | None, tracer: Tracer
     ) -> tuple[Draft, bool]:
         """(draft, whether the budget ran out and the draft quotes instead of being written)."""
+        spent = ""
         if writer is not None:
             try:
-                async with tracer.stage("reasoner") as step, asyncio.timeout(self._budget_s):
+                async with tracer.stage("reasoner") as step:
                     draft = await writer.write(route, passages, _teller(tracer))
                     step.summary = f"{len(draft.claims)} claims written by {draft.model or 'the language model'}"
-                    step.details = {"dropped": draft.dropped, "tokens": draft.usage.completion_tokens}
+                    step.details["dropped"] = draft.dropped
                     return draft, False
-            except TimeoutError:
-                pass  # recorded as the stage's error; the best that is left is to quote
+            except LLMBudget as error:
+                spent = error.message  # the best that is left is to quote
         async with tracer.stage("reasoner") as step:
             draft = await self._quoter.quote(route, passages)
             step.summary = f"{len(draft.claims)} sentences quoted"
-            if writer is not None:
-                step.degraded = f"the budget of {self._budget_s:g} s ran out: quoted, not written"
+            step.degraded = f"{spent}: quoted, not written" if spent else ""
             await tracer.tell(Event(kind="text", text=draft.text))
-        return draft, writer is not None
+        return draft, bool(spent)
 
 
 def _teller(tracer: Tracer):  # type: ignore[no-untyped-def]
@@ -115,7 +115,6 @@ def _answer(
     passages: Sequence[Passage],
     reflection: Reflection,
     tracer: Tracer,
-    usage: Usage,
     text: str = "",
     partial: bool = False,
 ) -> Answer:
@@ -136,5 +135,4 @@ def _answer(
         reflection=reflection,
         trace_id=tracer.id,
         trace=tracer.steps,
-        usage=usage,
     )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
+from core.errors import LLMBudget
 from core.llm import LLM, Message
-from core.prompts import prompt
-from core.types import Document, Route, RouteKind, Turn, Usage
+from core.prompts import Part, prompt
+from core.spending import current
+from core.types import Document, Route, RouteKind, Turn
 from retrieval.search import CHANNELS
 from retrieval.tokens import tokenise
 
@@ -44,35 +47,43 @@ class Router:
 
     async def route(
         self, question: str, history: Sequence[Turn], library: Sequence[Document], limit_to: Sequence[str]
-    ) -> tuple[Route, Usage]:
+    ) -> Route:
         """`limit_to` are the document ids a person chose; empty searches all."""
         kind, reason = _kind(question)
-        usage, decided_by, full = Usage(), "rules", question
+        decided_by: Literal["rules", "llm"] = "rules"
+        full = question
         if kind != "chat" and history and _needs_history(question):
-            full, usage, decided_by = await self._standalone(question, history)
+            full, decided_by = await self._standalone(question, history)
             reason += "; a follow-up, made self-contained"
         documents = tuple(limit_to)
         if kind == "summary" and not documents:
             documents = _named(full, library)
-        route = Route(
+        return Route(
             kind=kind,
             question=full,
             channels=CHANNELS,
             documents=documents,
-            decided_by="llm" if decided_by == "llm" else "rules",
+            decided_by=decided_by,
             reason=reason,
         )
-        return route, usage
 
-    async def _standalone(self, question: str, history: Sequence[Turn]) -> tuple[str, Usage, str]:
-        if self._llm is None:
-            asked = [turn.content for turn in history if turn.role == "user"]
-            return (f"{asked[-1]} {question}" if asked else question), Usage(), "rules"
-        text = "\n".join(f"{turn.role}: {turn.content[:1000]}" for turn in history[-6:])
-        reply = await self._llm.complete(
-            [Message("user", prompt("standalone", history=text, question=question))], max_tokens=300
-        )
-        return (reply.text.strip() or question), reply.usage, "llm"
+    async def _standalone(self, question: str, history: Sequence[Turn]) -> tuple[str, Literal["rules", "llm"]]:
+        if self._llm is not None:
+            turns = [Part(f"{turn.role}: {turn.content[:1000]}\n", age, "turn") for age, turn in _aged(history)]
+            asked = Message("user", prompt("standalone", history=turns, question=question))
+            try:
+                reply = await self._llm.complete([asked], max_tokens=300)
+                return reply.text.strip() or question, "llm"
+            except LLMBudget as error:
+                current().note(f"{error.message}: the follow-up was made self-contained by rules")
+        before = [turn.content for turn in history if turn.role == "user"]
+        return (f"{before[-1]} {question}" if before else question), "rules"
+
+
+def _aged(history: Sequence[Turn], turns: int = 6) -> list[tuple[int, Turn]]:
+    """The last turns with their age, the newest 1: the oldest is the first that a small window has no room for."""
+    last = history[-turns:]
+    return [(len(last) - at, turn) for at, turn in enumerate(last)]
 
 
 def _kind(question: str) -> tuple[RouteKind, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
@@ -17,11 +17,10 @@ from agents.citing import Sentence, cite, sentences_of
 from agents.draft import Draft
 from agents.quoter import Quoter
 from core.ledger import Ledger
-from core.llm import LLM, Delta, Message
-from core.prompts import prompt
-from core.replies import Reply
+from core.llm import LLM, Delta, Message, Reply
+from core.prompts import Part, prompt
 from core.text import sentences
-from core.types import Claim, Passage, Route, Usage
+from core.types import Claim, Passage, Route
 
 OnText = Callable[[str], Awaitable[None]]
 MAX_PASSAGE_CHARS = 10_000
@@ -40,12 +39,14 @@ class Picked(BaseModel):
 class _Evidence:
     sentences: list[Sentence]
     dropped: int
-    usage: Usage
 
 
 class Writer:
-    def __init__(self, llm: LLM, ledger: Ledger, quoter: Quoter) -> None:
+    """`extractor` picks evidence, `llm` writes: two models, or the same."""
+
+    def __init__(self, llm: LLM, extractor: LLM, ledger: Ledger, quoter: Quoter) -> None:
         self._llm = llm
+        self._extractor = extractor
         self._ledger = ledger
         self._quoter = quoter
 
@@ -56,23 +57,26 @@ class Writer:
         """
         evidence = await self._extract(route, passages)
         if not evidence.sentences:
-            return Draft((), (), "none", usage=evidence.usage, dropped=evidence.dropped)
+            return Draft((), (), "none", dropped=evidence.dropped)
         reply = await self._stream(route.question, evidence.sentences, on_text)
         return self._draft(reply, evidence)
 
     async def _extract(self, route: Route, passages: Sequence[Passage]) -> _Evidence:
         """What the model picks, and behind it what the quoter would quote: small models overlook the plainest."""
         offered = _within(sentences_of(passages), MAX_PASSAGE_CHARS)
-        message = Message("user", prompt("extract", passages=_numbered(offered), question=route.question))
-        picked, reply = await self._llm.structured([message], Picked, max_tokens=200)
+        passage_of = _passage_ranks(offered)
+        message = Message("user", prompt("extract", passages=_by_passage(offered), question=route.question))
+        picked, reply = await self._extractor.structured([message], Picked, max_tokens=200, keep_cut=True)
+        unseen = {part.rank for part in reply.left_out}
         numbers = list(dict.fromkeys(picked.sentences))
-        valid = [n for n in numbers if 1 <= n <= len(offered)]
+        valid = [n for n in numbers if 1 <= n <= len(offered) and passage_of[n - 1] not in unseen]
         plain = await asyncio.to_thread(self._quoter.best, route, passages, PLAIN_QUOTES)
         chosen = list(dict.fromkeys([*(offered[n - 1] for n in valid[:MAX_QUOTES]), *plain]))
-        return _Evidence(chosen, len(numbers) - len(valid), reply.usage)
+        return _Evidence(chosen, len(numbers) - len(valid))
 
     async def _stream(self, question: str, evidence: Sequence[Sentence], on_text: OnText) -> Reply:
-        content = prompt("write", quotes=_numbered(evidence), question=question)
+        quotes = [Part(_line(n, item), n, "quote") for n, item in enumerate(evidence, 1)]
+        content = prompt("write", quotes=quotes, question=question)
         final: Reply | None = None
         async for piece in self._llm.stream([Message("user", content)]):
             if isinstance(piece, Delta):
@@ -83,19 +87,20 @@ class Writer:
         return final
 
     def _draft(self, reply: Reply, evidence: _Evidence) -> Draft:
-        usage = evidence.usage + reply.usage
-        written, uncited = _claims(reply.text, len(evidence.sentences))
+        unseen = {part.rank for part in reply.left_out}
+        shown = {n for n in range(1, len(evidence.sentences) + 1) if n not in unseen}
+        written, uncited = _claims(reply.text, shown)
         dropped = evidence.dropped + uncited
         if not written:
-            return Draft((), (), "none", self._llm.model, usage, dropped)
+            return Draft((), (), "none", self._llm.model, dropped)
         used = list(dict.fromkeys(n for _, numbers in written for n in numbers))
         renumber = {old: new for new, old in enumerate(used, 1)}
         citations = tuple(cite(evidence.sentences[old - 1], new, self._ledger) for old, new in renumber.items())
         claims = tuple(Claim(text=text, citations=tuple(renumber[n] for n in numbers)) for text, numbers in written)
-        return Draft(claims, citations, "llm", self._llm.model, usage, dropped)
+        return Draft(claims, citations, "llm", self._llm.model, dropped)
 
 
-def _claims(text: str, quotes: int) -> tuple[list[tuple[str, list[int]]], int]:
+def _claims(text: str, quotes: Collection[int]) -> tuple[list[tuple[str, list[int]]], int]:
     """(sentence without marks, quote numbers) for what cites; and how many sentences cite nothing that was offered."""
     # Marks may stand behind the full stop; they belong to the sentence before it.
     text = re.sub(r"([.!?。！？])((?:\s*\[[\d,\s]+\])+)", r"\2\1", text.strip())
@@ -105,7 +110,7 @@ def _claims(text: str, quotes: int) -> tuple[list[tuple[str, list[int]]], int]:
     for start, end in sentences(text):
         sentence = text[start:end]
         numbers = [int(n) for marks in _MARK.findall(sentence) for n in marks.split(",")]
-        valid = [n for n in dict.fromkeys(numbers) if 1 <= n <= quotes]
+        valid = [n for n in dict.fromkeys(numbers) if n in quotes]
         bare = " ".join(_MARK.sub("", sentence).split())
         if valid and bare:
             found.append((bare, valid))
@@ -114,8 +119,22 @@ def _claims(text: str, quotes: int) -> tuple[list[tuple[str, list[int]]], int]:
     return found, uncited
 
 
-def _numbered(items: Sequence[Sentence]) -> str:
-    return "\n".join(f"[{n}] {' '.join(item.text.split())}" for n, item in enumerate(items, 1))
+def _passage_ranks(items: Sequence[Sentence]) -> list[int]:
+    """For each sentence the rank of its passage, from 1."""
+    order = {key: rank for rank, key in enumerate(dict.fromkeys(id(item.passage) for item in items), 1)}
+    return [order[id(item.passage)] for item in items]
+
+
+def _by_passage(items: Sequence[Sentence]) -> list[Part]:
+    """The passages, each a part of numbered sentences: a prompt that is too long loses the last passages."""
+    lines: dict[int, str] = {}
+    for n, (item, rank) in enumerate(zip(items, _passage_ranks(items), strict=True), 1):
+        lines[rank] = lines.get(rank, "") + _line(n, item)
+    return [Part(text, rank, "passage") for rank, text in lines.items()]
+
+
+def _line(number: int, item: Sentence) -> str:
+    return f"[{number}] {' '.join(item.text.split())}\n"
 
 
 def _within(items: Sequence[Sentence], limit: int) -> list[Sentence]:

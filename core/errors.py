@@ -81,9 +81,23 @@ class LLMRejected(LLMError):
 
 
 class LLMTruncated(LLMError):
-    """finish_reason=length: the reply is cut short and is not used."""
+    """finish_reason=length: the reply is cut short. `text` is what came of it, without thinking."""
 
     code = "llm_truncated"
+    text = ""
+
+
+class LLMTooLong(LLMRejected):
+    """The prompt does not fit the model's window; `window` is what the endpoint said of it, 0 for nothing."""
+
+    code, status = "llm_too_long", 422
+    window = 0
+
+
+class LLMBudget(LLMError):
+    """The budget of the question or the job is spent; nothing was sent."""
+
+    code, status = "llm_budget", 409
 
 
 class LLMFiltered(LLMError):

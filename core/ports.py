@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.types import Answer, Document, Event, Health, PageView, SearchResult, Turn
+from core.types import Answer, Document, Event, Health, KeptReplies, PageView, SearchResult, Turn
 
 Vectors = NDArray[np.float32]
 OnEvent = Callable[[Event], Awaitable[None]]
@@ -33,7 +33,8 @@ class ReplyCache(Protocol):
 
     def get(self, key: str) -> str | None: ...
 
-    def put(self, key: str, model: str, reply: str) -> None: ...
+    def put(self, key: str, model: str, reply: str, prompt: str = "") -> None:
+        """`prompt` is the name and version of the prompt that was answered, for a person to see."""
 
 
 class Index(Protocol):
@@ -81,6 +82,12 @@ class Service(Protocol):
     async def reindex(self, *, on_event: OnEvent | None = None) -> Health: ...
 
     async def health(self) -> Health: ...
+
+    async def kept_replies(self) -> list[KeptReplies]:
+        """What is kept of language models' replies, by model and prompt."""
+
+    async def clear_replies(self, *, model: str = "") -> int:
+        """Forget the kept replies of that model, or all of them; how many they were."""
 
     async def trace(self, trace_id: str) -> str:
         """The stored trace of a question as JSON; `trace_id` may be its first characters. Raises NotFound."""

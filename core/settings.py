@@ -11,25 +11,54 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from core.errors import InvalidInput
 
+Role = Literal["write", "extract", "judge", "vision"]
+ROLES: tuple[Role, ...] = ("write", "extract", "judge", "vision")
+
 
 class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class LLMSettings(Section):
-    """An OpenAI-compatible endpoint. Without `base_url` Quaere answers by quoting."""
+class Endpoint(Section):
+    """An OpenAI-compatible endpoint and how it is used."""
 
     base_url: str = Field(default="", description="e.g. http://127.0.0.1:8089/v1; empty: no language model")
     model: str = ""
     api_key: SecretStr = SecretStr("")
     connect_timeout_s: float = Field(default=10, gt=0, le=600)
     read_timeout_s: float = Field(default=180, gt=0, le=3600, description="longest silence between two pieces")
-    max_retries: int = Field(default=2, ge=0, le=10)
+    max_retries: int = Field(default=2, ge=0, le=10, description="after a lost connection or a 5xx")
     backoff_s: float = Field(default=0.5, ge=0, le=60, description="before the first retry; doubles each time")
-    max_concurrency: int = Field(default=4, ge=1, le=256)
+    max_wait_s: float = Field(default=120, ge=0, le=3600, description="in all, while a call is told to wait (429)")
+    max_concurrency: int = Field(default=4, ge=1, le=256, description="requests at once to this base URL")
     max_tokens: int = Field(default=1024, ge=16, le=131072, description="of one reply")
     temperature: float = Field(default=0.0, ge=0, le=2)
+    context_window: int = Field(default=0, ge=0, description="tokens; 0: as the endpoint tells, else 8192")
+    prompt_price: float = Field(default=0, ge=0, description="of a million tokens, in your currency")
+    completion_price: float = Field(default=0, ge=0, description="of a million tokens, in your currency")
     extra_body: dict[str, object] = Field(default={}, description="added to each request as it is")
+
+
+class LLMSettings(Endpoint):
+    """The main endpoint, and for each role what is different there. Without `base_url` Quaere answers by quoting."""
+
+    write: Endpoint = Field(default=Endpoint(), description="writes answers")
+    extract: Endpoint = Field(default=Endpoint(), description="picks evidence and rewrites questions")
+    judge: Endpoint = Field(default=Endpoint(), description="scores answers in evaluations")
+    vision: Endpoint = Field(default=Endpoint(), description="describes figures")
+
+    def of(self, role: Role) -> Endpoint:
+        """The role's endpoint: what it does not set is the main one's.
+
+        A role with a base URL of its own gets neither the main key nor its model, window, prices and extra fields:
+        they belong to another server.
+        """
+        own: Endpoint = getattr(self, role)
+        given = {name: getattr(own, name) for name in own.model_fields_set}
+        kept = set(Endpoint.model_fields) - set(given)
+        if given.get("base_url", self.base_url) != self.base_url:
+            kept -= {"api_key", "model", "context_window", "prompt_price", "completion_price", "extra_body"}
+        return Endpoint(**{name: getattr(self, name) for name in kept}, **given)
 
 
 class EmbedderSettings(Section):
@@ -62,8 +91,18 @@ class ServeSettings(Section):
     max_upload_mb: int = Field(default=200, ge=1, le=4096)
 
 
+class Limits(Section):
+    """What may be spent; 0 is no limit."""
+
+    seconds: float = Field(default=0, ge=0)
+    tokens: int = Field(default=0, ge=0, description="of prompts and replies")
+    calls: int = Field(default=0, ge=0, description="requests that a language model answers")
+    money: float = Field(default=0, ge=0, description="in the currency of the prices")
+
+
 class BudgetSettings(Section):
-    seconds: float = Field(default=300, gt=0, le=3600, description="for one question")
+    question: Limits = Limits(seconds=300)
+    job: Limits = Field(default=Limits(), description="of one document that is added")
 
 
 class Settings(BaseSettings):

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from core.errors import QuaereError
 from core.ports import OnEvent
-from core.types import Event, TraceStep
+from core.spending import account
+from core.types import Event, TraceStep, Usage
 
 
 @dataclass
@@ -39,7 +40,12 @@ class Tracer:
         """One stage. A QuaereError that leaves it is recorded with its stage and given the trace's id."""
         step, start, error = Step(), time.perf_counter(), ""
         try:
-            yield step
+            with account() as spent:
+                try:
+                    yield step
+                finally:
+                    step.details |= _spent(spent.usage)
+                    step.degraded = "; ".join(filter(None, [step.degraded, *spent.notes]))
         except QuaereError as failure:
             error = failure.message
             failure.trace_id = self.id
@@ -63,3 +69,8 @@ class Tracer:
     async def tell(self, event: Event) -> None:
         if self._on_event is not None:
             await self._on_event(event)
+
+
+def _spent(usage: Usage) -> dict[str, str | int | float]:
+    """What was used at all, under the names of Usage."""
+    return {name: value for name, value in usage.model_dump().items() if value}

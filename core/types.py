@@ -153,13 +153,28 @@ class Reflection(Frozen):
 
 
 class Usage(Frozen):
-    calls: int = 0
-    cached_calls: int = 0
+    """What language models cost, usable replies or not."""
+
+    calls: int = Field(default=0, description="requests that were answered, cut or broken answers among them")
+    cached_calls: int = Field(default=0, description="replies that were kept from before, at no cost")
+    failed_calls: int = Field(default=0, description="of `calls`: those whose reply was no usable answer")
+    estimated_calls: int = Field(default=0, description="of `calls`: those whose tokens the endpoint did not report")
     prompt_tokens: int = 0
-    completion_tokens: int = 0
+    completion_tokens: int = Field(default=0, description="thinking among them")
+    cost: float = Field(default=0.0, description="in the currency of the configured prices, or as reported")
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
+
+
+class KeptReplies(Frozen):
+    """Replies of language models that the ledger keeps, of one model and prompt."""
+
+    model: str
+    prompt: str = Field(description="name and version of the prompt; empty where it was none of Quaere's own")
+    replies: int
+    characters: int
+    newest: str = Field(description="when the last was kept, ISO 8601 in UTC; empty when it is not known")
 
 
 class TraceStep(Frozen):

@@ -21,7 +21,7 @@ import filelock
 
 from core.errors import LibraryBusy, LibraryError, NotFound
 from core.ports import OnEvent, Service
-from core.types import Answer, Document, Health, PageView, SearchResult, Turn
+from core.types import Answer, Document, Health, KeptReplies, PageView, SearchResult, Turn
 from mcp_tools.door import Door, owner_path, read_owner
 from mcp_tools.remote import RemoteService
 from mcp_tools.server import installed_version
@@ -255,6 +255,12 @@ class Library:
 
     async def health(self) -> Health:
         return await self._call(lambda service: service.health())
+
+    async def kept_replies(self) -> list[KeptReplies]:
+        return await self._call(lambda service: service.kept_replies())
+
+    async def clear_replies(self, *, model: str = "") -> int:
+        return await self._call(lambda service: service.clear_replies(model=model))
 
     async def trace(self, trace_id: str) -> str:
         return await self._call(lambda service: service.trace(trace_id))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from core.ports import OnEvent
-from core.types import Document, Health
+from core.types import Document, Health, KeptReplies
 from mcp_tools.client import ToolClient
-from mcp_tools.server import DocumentList, StoredTrace
+from mcp_tools.server import Count, DocumentList, ReplyList, StoredTrace
 
 
 class RemoteService(ToolClient):
@@ -29,6 +29,12 @@ class RemoteService(ToolClient):
 
     async def health(self) -> Health:
         return await self.get("library_health", {}, Health)
+
+    async def kept_replies(self) -> list[KeptReplies]:
+        return (await self.get("library_replies", {}, ReplyList)).kept
+
+    async def clear_replies(self, *, model: str = "") -> int:
+        return (await self.get("library_forget_replies", {"model": model}, Count)).count
 
     async def trace(self, trace_id: str) -> str:
         return (await self.get("library_trace", {"trace_id": trace_id}, StoredTrace)).trace

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, TypeAdap
 
 from core.errors import QuaereError
 from core.ports import OnEvent, Service
-from core.types import Answer, Document, Event, Health, PageView, Passage, SearchResult, Turn
+from core.types import Answer, Document, Event, Health, KeptReplies, PageView, Passage, SearchResult, Turn
 from mcp_tools.border import Border, guarded
 
 MAX_QUESTION_CHARS = 4000
@@ -165,6 +165,14 @@ class StoredTrace(BaseModel):
     trace: str
 
 
+class ReplyList(BaseModel):
+    kept: list[KeptReplies]
+
+
+class Count(BaseModel):
+    count: int
+
+
 def _add_private(server: FastMCP[Any], service: Service) -> None:
     """What only the library's user may do; for the loopback door."""
 
@@ -200,6 +208,18 @@ def _add_private(server: FastMCP[Any], service: Service) -> None:
     async def library_health() -> ToolResult:
         """Counts and configuration of the library."""
         return result(await service.health())
+
+    @server.tool(annotations=READ_ONLY, output_schema=_schema(ReplyList))
+    @guarded
+    async def library_replies() -> ToolResult:
+        """What is kept of language models' replies."""
+        return result(ReplyList(kept=await service.kept_replies()))
+
+    @server.tool(output_schema=_schema(Count))
+    @guarded
+    async def library_forget_replies(model: Annotated[str, Field(max_length=1000)] = "") -> ToolResult:
+        """Forget the kept replies of one model, or all."""
+        return result(Count(count=await service.clear_replies(model=model)))
 
     @server.tool(annotations=READ_ONLY, output_schema=_schema(StoredTrace))
     @guarded

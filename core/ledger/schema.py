@@ -73,6 +73,8 @@ replies = Table(
     Column("key", String(64), primary_key=True),
     Column("model", Text, nullable=False),
     Column("reply", Text, nullable=False),
+    Column("prompt", Text, nullable=False, server_default=""),  # name and version of what was answered
+    Column("stored_at", String(32), nullable=False, server_default=""),  # ISO 8601, UTC
 )
 
 traces = Table(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from core.ledger import schema as t
 from core.ledger.engine import open_engine
 from core.ledger.rows import chunk_of, chunk_row, document_of, document_row, page_of, page_row
 from core.ports import Vectors
-from core.types import Chunk, Document, Page
+from core.types import Chunk, Document, KeptReplies, Page
 
 READY = ("ready", "ready_with_gaps")
 KEPT_TRACES = 1000
@@ -194,8 +195,24 @@ class Ledger:
         """A language model's reply (core.ports.ReplyCache)."""
         return self._text(select(t.replies.c.reply).where(t.replies.c.key == key))
 
-    def put(self, key: str, model: str, reply: str) -> None:
-        self._upsert(t.replies, [{"key": key, "model": model, "reply": reply}], ("key",))
+    def put(self, key: str, model: str, reply: str, prompt: str = "") -> None:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        row = {"key": key, "model": model, "reply": reply, "prompt": prompt, "stored_at": now}
+        self._upsert(t.replies, [row], ("key",))
+
+    def kept_replies(self) -> list[KeptReplies]:
+        """What is kept of each model and prompt."""
+        c = t.replies.c
+        columns = (c.model, c.prompt, func.count(), func.sum(func.length(c.reply)), func.max(c.stored_at))
+        labelled = [column.label(name) for column, name in zip(columns, KeptReplies.model_fields, strict=True)]
+        query = select(*labelled).group_by(c.model, c.prompt).order_by(c.model, c.prompt)
+        return [KeptReplies(**row) for row in self._rows(query)]
+
+    def clear_replies(self, model: str = "") -> int:
+        """Forget the replies of that model, or all; how many they were."""
+        query = delete(t.replies).where(t.replies.c.model == model) if model else delete(t.replies)
+        with self._engine.begin() as connection:
+            return connection.execute(query).rowcount
 
     def save_trace(self, trace_id: str, question: str, payload: str) -> None:
         """Keep a trace; the oldest beyond KEPT_TRACES go."""

@@ -15,7 +15,8 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
 from tests.support.library_contract import SAMPLES
-from tests.support.llm_server import completion, llm_server, stream
+from tests.support.scripted_endpoint import KEY, LLMServer, Request, Scripted, streamed
+from tests.support.scripted_endpoint import answer as completion
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
@@ -91,10 +92,19 @@ def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
 
 
 def test_with_a_language_model(library: Path) -> None:
-    with llm_server() as script:
-        script.enqueue(completion('{"sentences": [1, 2, 999]}'), stream("HeronNet is ", "better [1]. I made this up."))
-        model = {"QUAERE_LLM__BASE_URL": script.url, "QUAERE_LLM__MODEL": "scripted"}
+    written = streamed("HeronNet is ", "better [1]. I made this up.")
+    with LLMServer([completion('{"sentences": [1, 2, 999]}'), written]) as llm:
+        model = {"QUAERE_LLM__BASE_URL": llm.url, "QUAERE_LLM__MODEL": "scripted"}
         answer = json.loads(quaere(library, "ask", ANSWER, "--json", **model).stdout)
+        again = json.loads(quaere(library, "ask", ANSWER, "--json", **model).stdout)
+        assert len(llm.requests) == 2
+    assert (answer["usage"]["calls"], answer["usage"]["prompt_tokens"]) == (2, 14)
+    assert (again["usage"]["calls"], again["usage"]["cached_calls"], again["text"]) == (0, 2, answer["text"])
+    listed = json.loads(quaere(library, "cache", "--json").stdout)
+    assert [(entry["model"], entry["replies"]) for entry in listed] == [("scripted", 1), ("scripted", 1)]
+    assert sorted(entry["prompt"].split("@")[0] for entry in listed) == ["extract", "write"]
+    assert quaere(library, "cache", "--clear", "--model", "scripted").stdout == "2 kept replies cleared\n"
+    assert "No reply" in quaere(library, "cache").stdout
     assert (answer["written_by"], answer["model"]) == ("llm", "scripted")
     assert [claim["text"] for claim in answer["claims"]] == ["HeronNet is better."]
     assert len(answer["citations"]) == 1
@@ -102,14 +112,41 @@ def test_with_a_language_model(library: Path) -> None:
 
 
 def test_a_language_model_that_ends_in_the_middle(library: Path) -> None:
-    with llm_server() as script:
-        script.enqueue(completion('{"sentences": [1]}'), stream("HeronNet", finish=None, cut=True, usage=False))
-        model = {"QUAERE_LLM__BASE_URL": script.url, "QUAERE_LLM__MODEL": "scripted"}
+    with LLMServer([completion('{"sentences": [1]}'), streamed("HeronNet", finish=None, done=False, cut=True)]) as llm:
+        model = {"QUAERE_LLM__BASE_URL": llm.url, "QUAERE_LLM__MODEL": "scripted"}
         failed = quaere(library, "ask", "What is the error of HeronNet?", "--json", **model)
     error = json.loads(failed.stdout)["error"]
     assert failed.returncode == 5 and error["code"] == "llm_unavailable" and "--quote" in error["hint"]
     kept = json.loads(quaere(library, "trace", error["trace_id"]).stdout)
     assert [step["stage"] for step in kept["steps"] if step["error"]] == ["reasoner"]
+    assert (kept["usage"]["calls"], kept["usage"]["failed_calls"]) == (2, 1)  # what was cut is paid for too
+
+
+def test_a_spent_budget_quotes_instead(library: Path) -> None:
+    with LLMServer([completion('{"sentences": [1]}'), streamed("HeronNet is better [1].")]) as llm:
+        model = {"QUAERE_LLM__BASE_URL": llm.url, "QUAERE_LLM__MODEL": "thrifty", "QUAERE_BUDGET__QUESTION__CALLS": "1"}
+        answer = json.loads(quaere(library, "ask", ANSWER, "--json", **model).stdout)
+    assert (answer["written_by"], answer["partial"], len(llm.requests)) == ("quotation", True, 1)
+    assert any("budget of 1 calls ran out" in step["degraded"] for step in answer["trace"])
+
+
+def test_doctor(library: Path) -> None:
+    def reply(request: Request) -> Scripted:
+        if request.body.get("stream"):
+            return streamed("1 ", "2 ", "3")
+        return completion('{"city": "Athens", "year": 1896}')
+
+    with LLMServer(reply, {"/v1/models": {"data": [{"id": "m", "max_model_len": 32768}]}}) as llm:
+        model = {"QUAERE_LLM__BASE_URL": llm.url, "QUAERE_LLM__MODEL": "m", "QUAERE_LLM__API_KEY": KEY}
+        well = quaere(library, "doctor", **model)
+        report = json.loads(quaere(library, "doctor", "--json", **model).stdout)
+    assert well.returncode == 0 and "by JSON schema" in well.stdout and "32768 tokens, told" in well.stdout
+    assert [check["state"] for check in report[0]["checks"]] == ["ok"] * 6
+    assert KEY not in well.stdout + well.stderr + json.dumps(report)
+    ill = quaere(library, "doctor", **model)  # it is gone now
+    assert ill.returncode == 5 and "start the server" in ill.stdout
+    none = quaere(library, "doctor")
+    assert none.returncode == 0 and "QUAERE_LLM__BASE_URL" in none.stdout
 
 
 async def test_two_mcp_hosts_and_a_question_then_the_owner_is_killed(library: Path) -> None:

@@ -20,6 +20,7 @@ from core.types import (
     Document,
     Event,
     Health,
+    KeptReplies,
     PageView,
     Passage,
     Reflection,
@@ -57,6 +58,7 @@ class FakeService:
         self.fail: dict[str, Exception] = {}
         self.before: Callable[[str], Awaitable[None]] | None = None
         self.closed = False
+        self.replies = [KeptReplies(model="m", prompt="write@1", replies=2, characters=9, newest="")]
 
     async def _enter(self, method: str, argument: object) -> None:
         self.calls.append((method, argument))
@@ -191,6 +193,16 @@ class FakeService:
             embedder="fake",
             llm="none",
         )
+
+    async def kept_replies(self) -> list[KeptReplies]:
+        await self._enter("kept_replies", None)
+        return list(self.replies)
+
+    async def clear_replies(self, *, model: str = "") -> int:
+        await self._enter("clear_replies", model)
+        gone = [kept for kept in self.replies if model in ("", kept.model)]
+        self.replies = [kept for kept in self.replies if kept not in gone]
+        return sum(kept.replies for kept in gone)
 
     async def trace(self, trace_id: str) -> str:
         await self._enter("trace", trace_id)

@@ -8,10 +8,13 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
+from alembic import command
+from alembic.config import Config
 from sqlalchemy import create_engine, inspect, text
 
 from core.errors import InvalidInput, LibraryError, NotFound
 from core.ledger import Ledger
+from core.ledger.engine import MIGRATIONS
 from core.ledger.schema import metadata
 from core.types import Chunk, Document, Gap, Page, Span
 
@@ -298,6 +301,30 @@ class LedgerContract:
             ledger.set_meta("k", value)
             ledger.put("k", "model", value)
             assert ledger.meta("k") == value and ledger.get("k") == value
+
+    def test_kept_replies_are_listed_and_cleared(self, ledger: Ledger) -> None:
+        for key, model, prompt in (("1", "a", "write@1"), ("2", "a", "write@1"), ("3", "a", ""), ("4", "b", "write@1")):
+            ledger.put(key, model, "four", prompt)
+        ledger.put("1", "a", "four more", "write@1")
+        kept = {(entry.model, entry.prompt): (entry.replies, entry.characters) for entry in ledger.kept_replies()}
+        assert kept == {("a", ""): (1, 4), ("a", "write@1"): (2, 13), ("b", "write@1"): (1, 4)}
+        assert all(entry.newest >= "2026" for entry in ledger.kept_replies())
+        assert (ledger.clear_replies("a"), ledger.clear_replies("a"), ledger.clear_replies()) == (3, 0, 1)
+        assert ledger.kept_replies() == [] and ledger.get("1") is None
+
+    def test_a_ledger_of_the_first_version_is_brought_up_to_date(self, ledger_url: str) -> None:
+        engine = create_engine(ledger_url.replace("postgresql://", "postgresql+psycopg://"))
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        with engine.begin() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "0001")
+            connection.execute(text("INSERT INTO replies (key, model, reply) VALUES ('k', 'm', 'kept')"))
+        engine.dispose()
+        ledger = Ledger.open(ledger_url)
+        assert ledger.get("k") == "kept"
+        assert [(entry.prompt, entry.newest) for entry in ledger.kept_replies()] == [("", "")]
+        ledger.close()
 
     def test_traces(self, ledger: Ledger) -> None:
         ledger.save_trace("abcd-1", "q?", '{"n": 1}')

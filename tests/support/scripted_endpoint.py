@@ -1,7 +1,8 @@
 """A language-model endpoint on the loopback that plays a script and keeps what it was asked.
 
-Each request takes the next entry of the script; the last one is repeated, so that a client which asks too often is
-seen by the number of requests, not by a hanging test.
+Each chat request takes the next entry of the script, or what a script that is a function gives for it; the last entry
+is repeated, so that a client which asks too often is seen by the number of requests, not by a hanging test. GET is
+answered from `pages`, by path.
 """
 
 from __future__ import annotations
@@ -9,18 +10,20 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
+KEY = "sk-very-secret"
 JSON, HTML, SSE = "application/json", "text/html", "text/event-stream"
 
 
 @dataclass(frozen=True)
 class Scripted:
-    """One response. `cut`: the connection is closed before the announced end. `delay_s` goes before it."""
+    """One response. `cut`: the connection is closed before the announced end. `delay_s` goes before it, and
+    `drip_s` before each event of a stream."""
 
     body: str
     status: int = 200
@@ -28,6 +31,7 @@ class Scripted:
     headers: Mapping[str, str] = field(default_factory=dict)
     cut: bool = False
     delay_s: float = 0
+    drip_s: float = 0
 
 
 @dataclass(frozen=True)
@@ -74,11 +78,17 @@ def streamed(*pieces: str, finish: str | None = "stop", done: bool = True, cut: 
     return events(*[delta(content=piece) for piece in pieces], *last, done=done, cut=cut)
 
 
+Script = Sequence[Scripted] | Callable[[Request], Scripted]
+
+
 class LLMServer:
     """`with LLMServer([answer("hi")]) as server:` then `server.url`, `server.requests`, `server.peak`."""
 
-    def __init__(self, script: Sequence[Scripted]) -> None:
-        self._script = list(script)
+    def __init__(self, script: Script, pages: Mapping[str, object] | None = None) -> None:
+        self._script = script
+        self.pages = dict(pages or {})
+        self.fetched: list[str] = []  # paths of GET
+        self.left = threading.Event()  # a client went away before its response was whole
         self._lock = threading.Lock()
         self._running = 0
         self.peak = 0  # most requests at once
@@ -104,6 +114,8 @@ class LLMServer:
             self._running += 1
             self.peak = max(self.peak, self._running)
             self.requests.append(request)
+            if callable(self._script):
+                return self._script(request)
             return self._script[min(len(self.requests), len(self._script)) - 1]
 
     def ended(self) -> None:
@@ -126,9 +138,20 @@ class LLMServer:
                     time.sleep(scripted.delay_s)
                     self._play(scripted)
                 except (BrokenPipeError, ConnectionResetError):
+                    server.left.set()
                     self.close_connection = True  # the client went away, as some tests want
                 finally:
                     server.ended()
+
+            def do_GET(self) -> None:
+                server.fetched.append(self.path)
+                known = self.path in server.pages
+                payload = json.dumps(server.pages.get(self.path)).encode()
+                self.send_response(200 if known else 404)
+                self.send_header("content-type", JSON)
+                self.send_header("content-length", str(len(payload)))
+                self.end_headers()
+                self.wfile.write(payload)
 
             def _play(self, scripted: Scripted) -> None:
                 payload = scripted.body.encode()
@@ -141,10 +164,20 @@ class LLMServer:
                 else:
                     self.send_header("content-length", str(len(payload) + (99 if scripted.cut else 0)))
                 self.end_headers()
-                self.wfile.write(payload)
+                pieces = payload.split(b"\n\n") if scripted.drip_s else [payload]
+                for piece in pieces:
+                    time.sleep(scripted.drip_s)
+                    self.wfile.write(piece + (b"\n\n" if scripted.drip_s else b""))
                 self.close_connection = scripted.cut or scripted.type == SSE
 
             def log_message(self, format: str, *args: object) -> None:
                 """Quiet: a test's output is its own."""
 
         return Handler
+
+
+class Kept(dict[str, str]):
+    """A ReplyCache in memory."""
+
+    def put(self, key: str, model: str, reply: str, prompt: str = "") -> None:
+        self[key] = reply

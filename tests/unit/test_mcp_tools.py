@@ -40,7 +40,8 @@ async def test_exactly_three_read_only_tools_with_described_parameters() -> None
 async def test_private_adds_what_only_the_user_may_do() -> None:
     async with Client(make_server(FakeService(), private=True)) as client:
         names = {tool.name for tool in await client.list_tools()}
-    operations = {"library_add", "library_list", "library_remove", "library_reindex", "library_health", "library_trace"}
+    verbs = ("add", "list", "remove", "reindex", "health", "trace", "replies", "forget_replies")
+    operations = {f"library_{verb}" for verb in verbs}
     assert names == {"ask", "read_page", "search_passages"} | operations
 
 

@@ -14,31 +14,48 @@ from urllib.parse import urlsplit
 import httpx2
 import openai
 
-from core.errors import LLMBadReply, LLMError, LLMNotConfigured, LLMRejected, LLMUnavailable
-from core.settings import LLMSettings
+from core.errors import LLMBadReply, LLMError, LLMNotConfigured, LLMRejected, LLMTooLong, LLMUnavailable
+from core.settings import Endpoint
+from core.types import Usage
 
 RETRIED = frozenset({429, 500, 502, 503, 504})
 _TOO_LONG = re.compile(r"context|too (long|large|many tokens)|exceed|maximum.{0,20}(length|tokens)", re.IGNORECASE)
-_WINDOW_HINT = "the prompt is longer than the model's window: lower QUAERE_RETRIEVAL__TOP_K, or give the model more"
+_WINDOW = re.compile(r"(?:context|window|n_ctx)[^.\d]{0,60}?(\d{3,8})", re.IGNORECASE)
+_WINDOW_HINT = (
+    "the prompt is longer than the model's window: set QUAERE_LLM__CONTEXT_WINDOW to it, or give the model more"
+)
 
 
 class Failed(Exception):
     """One request that failed. Never leaves the client: `error` is what a caller sees.
 
-    `wait_s` is the pause the server asked for, None when it asked for none.
+    `wait_s` is the pause the server asked for, None when it asked for none; `later`: it is well, but busy (429);
+    `wordless`: a stream with nothing in it, not even an error; `usage` is what it cost all the same.
     """
 
-    def __init__(self, error: LLMError, *, retry: bool = False, wait_s: float | None = None) -> None:
+    def __init__(
+        self,
+        error: LLMError,
+        *,
+        retry: bool = False,
+        later: bool = False,
+        wordless: bool = False,
+        wait_s: float | None = None,
+        usage: Usage | None = None,
+    ) -> None:
         super().__init__(error.message)
         self.error = error
         self.retry = retry
+        self.later = later
+        self.wordless = wordless
         self.wait_s = wait_s
+        self.usage = usage or Usage()
 
 
 class Failures:
     """Makes the errors of one endpoint."""
 
-    def __init__(self, settings: LLMSettings) -> None:
+    def __init__(self, settings: Endpoint) -> None:
         self._model = settings.model
         self._key = settings.api_key.get_secret_value().strip()
         self._place = place(settings.base_url)
@@ -60,11 +77,20 @@ class Failures:
 
     def of_status(self, status: int, told: str, headers: Mapping[str, str] | None = None) -> Failed:
         said = self._said(told)
+        if status == 500 and "response_format" in told:
+            status = 400  # llama-cpp-python refuses a JSON schema so
         if status in RETRIED:
+            wait_s = wait_asked(headers or {})
             hint = "it is overloaded or out of quota; try again later" if status == 429 else "look at the server's log"
+            if wait_s:
+                hint += f"; it asks to wait {wait_s:.0f} s"
             error = LLMUnavailable(f"{self._where} answered HTTP {status}{said}", hint=hint)
-            return Failed(error, retry=True, wait_s=wait_asked(headers or {}))
-        rejected = LLMRejected(f"{self._where} refused the request: HTTP {status}{said}", hint=self._hint(status, told))
+            return Failed(error, retry=True, later=status == 429, wait_s=wait_s)
+        message = f"{self._where} refused the request: HTTP {status}{said}"
+        rejected = LLMRejected(message, hint=self._hint(status))
+        if status == 413 or (status in (400, 422) and _TOO_LONG.search(told)):
+            rejected = LLMTooLong(message, hint=_WINDOW_HINT)
+            rejected.window = window_told(told)
         rejected.status_of_endpoint = status
         return Failed(rejected)
 
@@ -83,6 +109,11 @@ class Failures:
         hint = "raise QUAERE_LLM__READ_TIMEOUT_S, or use a faster model"
         return Failed(LLMUnavailable(f"{self._where} was silent for too long", hint=hint))
 
+    def wordless(self) -> Failed:
+        """A stream that ended before it began. Asked without streaming, the endpoint may say why."""
+        error = LLMUnavailable(f"{self._where} sent an empty stream", hint="look at the server's log")
+        return Failed(error, retry=True, wordless=True)
+
     def _unreached(self) -> Failed:
         hint = "start the server, or check QUAERE_LLM__BASE_URL"
         return Failed(LLMUnavailable(f"no language model answers at {self._place}", hint=hint), retry=True)
@@ -98,9 +129,7 @@ class Failures:
         hint = "check that QUAERE_LLM__BASE_URL is an OpenAI-compatible API; it mostly ends in /v1"
         return Failed(LLMBadReply(f"{self._where} sent no chat reply: {what}", hint=hint))
 
-    def _hint(self, status: int, told: str) -> str:
-        if status == 413 or (status in (400, 422) and _TOO_LONG.search(told)):
-            return _WINDOW_HINT
+    def _hint(self, status: int) -> str:
         return {
             401: "check QUAERE_LLM__API_KEY",
             403: "check QUAERE_LLM__API_KEY and what it may use",
@@ -125,6 +154,12 @@ def words(told: object) -> str:
     return "" if text.lstrip().startswith("<") else text
 
 
+def window_told(told: str) -> int:
+    """The window that a refusal names ("maximum context length is 4096 tokens"); 0 for none."""
+    found = _WINDOW.search(told)
+    return int(found.group(1)) if found else 0
+
+
 def wait_asked(headers: Mapping[str, str]) -> float | None:
     """Seconds that `Retry-After` asks for, as a number or an HTTP date; None when it is absent or nonsense."""
     value = headers.get("retry-after", "")
@@ -144,7 +179,7 @@ def place(base_url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def check(settings: LLMSettings) -> None:
+def check(settings: Endpoint) -> None:
     """Raises LLMNotConfigured for what could only fail later, and less clearly."""
     try:
         parts = urlsplit(settings.base_url)

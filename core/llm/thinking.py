@@ -20,16 +20,20 @@ class ThinkSplitter:
     A reply that only closes a block (`…</think> answer`: the chat template opened it) can't be told from an answer
     before the tag comes. What was given by then can't be taken back; with `hold` nothing is given until it is
     certain, for a model that was seen to do this (`unopened`).
+
+    Where the thinking itself holds an opening tag, the first closing tag may be that one's: what follows is kept
+    back until another closing tag, or the end, has shown which.
     """
 
     def __init__(self, *, hold: bool = False) -> None:
         self.unopened = False
         self.rest = ""
         self._hold = hold
-        self._state: Literal["start", "thinking", "plain", "gap", "answer"] = "start"
+        self._state: Literal["start", "thinking", "nested", "plain", "gap", "answer"] = "start"
         self._buffer = ""  # not yet decided
         self._text: list[str] = []
         self._thinking: list[str] = []
+        self._opened = 0  # opening tags inside the thinking that no closing tag has answered
         self._held = 0  # parts of _text that were not given yet
 
     @property
@@ -53,6 +57,7 @@ class ThinkSplitter:
         steps = {
             "start": self._start,
             "thinking": self._think,
+            "nested": self._nest,
             "plain": self._plain,
             "gap": self._gap,
             "answer": self._answer,
@@ -77,7 +82,7 @@ class ThinkSplitter:
 
     def _plain(self, last: bool) -> None:
         while tag := _TAG.search(self._buffer):
-            if tag.group() == CLOSE and not self._is_quoted(tag.start()):
+            if tag.group() == CLOSE and not self._is_quoted(tag.start(), self._text):
                 self._thinking = [*self._text, self._buffer[: tag.start()]]
                 self._text, self._held, self.unopened = [], 0, True
                 self._buffer, self._state = self._buffer[tag.end() :], "gap"
@@ -89,12 +94,25 @@ class ThinkSplitter:
         self._take(len(self._buffer) - (0 if last else _overlap(self._buffer, OPEN, CLOSE)), self._text)
 
     def _think(self, last: bool) -> None:
-        end = self._buffer.find(CLOSE)
-        if end >= 0:
-            self._take(end, self._thinking)
-            self._buffer, self._state = self._buffer[len(CLOSE) :], "gap"
-        else:
-            self._take(len(self._buffer) - (0 if last else _overlap(self._buffer, CLOSE)), self._thinking)
+        while tag := _TAG.search(self._buffer):
+            if tag.group() == CLOSE:
+                self._take(tag.start(), self._thinking)
+                self._buffer = self._buffer[len(CLOSE) :]
+                self._state = "nested" if self._opened else "gap"
+                return
+            self._opened += not self._is_quoted(tag.start(), self._thinking)
+            self._take(tag.end(), self._thinking)
+        self._take(len(self._buffer) - (0 if last else _overlap(self._buffer, OPEN, CLOSE)), self._thinking)
+
+    def _nest(self, last: bool) -> None:
+        tag = _TAG.search(self._buffer)
+        while self._opened and tag and tag.group() == CLOSE and not self._is_quoted(tag.start(), []):
+            self._opened -= 1
+            self._thinking += [CLOSE, self._buffer[: tag.start()]]
+            self._buffer = self._buffer[tag.end() :]
+            tag = _TAG.search(self._buffer)
+        if tag or last or not self._opened:
+            self._state = "gap"
 
     def _gap(self, last: bool) -> None:
         self._buffer = self._buffer.lstrip()
@@ -109,8 +127,8 @@ class ThinkSplitter:
             into.append(self._buffer[:end])
             self._buffer = self._buffer[end:]
 
-    def _is_quoted(self, at: int) -> bool:
-        before = self._buffer[at - 1] if at else (self._text[-1][-1] if self._text else "")
+    def _is_quoted(self, at: int, taken: list[str]) -> bool:
+        before = self._buffer[at - 1] if at else (taken[-1][-1] if taken else "")
         return bool(before) and before in _QUOTES
 
 

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from core.errors import LLMBadReply, LLMError, LLMFiltered, LLMTruncated
-from core.llm_failures import Failed, Failures
-from core.thinking import ThinkSplitter
+from core.llm.failures import Failed, Failures
+from core.llm.thinking import ThinkSplitter
+from core.llm.tokens import estimate
+from core.prompts import Part
 from core.types import Usage
+
+Price = Callable[[int, int], float]  # of so many tokens of prompt and completion
+
+
+@dataclass(frozen=True)
+class Delta:
+    """A piece of the answer's text as it is written, thinking left out."""
+
+    text: str
 
 
 @dataclass(frozen=True)
 class Reply:
-    """`text` is the answer without thinking; a reply from the cache has no tokens in its usage."""
+    """`text` is the answer without thinking; a reply from the cache has no tokens in its usage.
+
+    `left_out` are the parts of the prompt that its model's window had no room for.
+    """
 
     text: str
     thinking: str
@@ -24,6 +39,7 @@ class Reply:
     model: str
     finish_reason: str
     cached: bool = False
+    left_out: tuple[Part, ...] = ()
 
     def with_usage(self, usage: Usage) -> Reply:
         return replace(self, usage=usage)
@@ -73,6 +89,7 @@ class _Choice(BaseModel):
 class _Tokens(BaseModel):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cost: float | None = None  # OpenRouter, in its credits
 
 
 class Body(BaseModel):
@@ -86,19 +103,24 @@ class Body(BaseModel):
 class Assembly:
     """A reply's bodies, one or many, on their way to a Reply."""
 
-    def __init__(self, failures: Failures, request: dict[str, Any], *, hold: bool, streamed: bool) -> None:
+    def __init__(
+        self, failures: Failures, request: dict[str, Any], price: Price, *, hold: bool, streamed: bool
+    ) -> None:
         self._failures = failures
         self._model: str = request["model"]
         self._limit: int = request["max_tokens"]
-        self._asked_chars = sum(len(message["content"]) for message in request["messages"])
+        self._asked: list[str] = [message["content"] for message in request["messages"]]
+        self._price = price
         self._streamed = streamed
         self._splitter = ThinkSplitter(hold=hold)
+        self._written: list[str] = []
         self._reasoning: list[str] = []
         self._refusal = ""
         self._finish = ""
-        self._usage: Usage | None = None
+        self._counts: _Tokens | None = None
         self._bodies = 0
         self._chosen = False
+        self._answered = False
 
     @property
     def unopened(self) -> bool:
@@ -110,10 +132,7 @@ class Assembly:
         if body.error:
             raise self._failures.of_object(body.error)
         if body.usage is not None:
-            counts = body.usage
-            self._usage = Usage(
-                calls=1, prompt_tokens=counts.prompt_tokens or 0, completion_tokens=counts.completion_tokens or 0
-            )
+            self._counts = body.usage
         if not body.choices:
             return ""
         self._chosen = True
@@ -122,6 +141,7 @@ class Assembly:
         content = choice.delta or choice.message or _Content()
         self._reasoning.append(content.reasoning_content or content.reasoning or "")
         self._refusal += content.refusal or ""
+        self._written.append(content.content or "")
         return self._splitter.feed(content.content or "")
 
     def finish(self) -> tuple[str, Reply]:
@@ -129,28 +149,46 @@ class Assembly:
         thinking, text = self._splitter.finish()
         if self._streamed and not self._finish and (self._chosen or not self._bodies):
             # A stream that just ends was cut, by a proxy or a dying server: half an answer is none.
-            raise self._failures.cut()
+            raise self._failures.cut() if self._bodies else self._failures.wordless()
         if not self._chosen:
             raise self._failures.garbled("it has no choices")
         thinking = "".join([*self._reasoning, thinking]).strip()
-        reply = Reply(text.rstrip(), thinking, self._usage or self._estimate(text), self._model, self._finish)
+        reply = Reply(text.rstrip(), thinking, self.usage, self._model, self._finish)
         if (error := self._not_an_answer(reply)) is not None:
-            raise Failed(error)
-        return self._splitter.rest, reply
+            raise Failed(error, usage=self.usage)
+        self._answered = True
+        return self._splitter.rest, replace(reply, usage=self.usage)
 
-    def _estimate(self, text: str) -> Usage:
-        """For an endpoint that reports no usage in streams: four characters a token is near for English."""
-        if not self._streamed:
-            return Usage(calls=1)
-        return Usage(calls=1, prompt_tokens=self._asked_chars // 4, completion_tokens=len(text) // 4)
+    @property
+    def usage(self) -> Usage:
+        """Of this call so far, as reported, else estimated; a failed call until `finish` has given a reply."""
+        counts = self._counts or _Tokens()
+        reported = counts.prompt_tokens is not None and counts.completion_tokens is not None
+        prompt_tokens, completion_tokens = counts.prompt_tokens, counts.completion_tokens
+        if prompt_tokens is None:
+            prompt_tokens = sum(map(estimate, self._asked))
+        if completion_tokens is None:
+            written = "".join([*self._reasoning, *self._written])
+            completion_tokens = estimate(written) if written else 0
+        cost = self._price(prompt_tokens, completion_tokens) if counts.cost is None else counts.cost
+        return Usage(
+            calls=1,
+            failed_calls=0 if self._answered else 1,
+            estimated_calls=0 if reported else 1,
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
+            cost=cost,
+        )
 
     def _not_an_answer(self, reply: Reply) -> LLMError | None:
         if reply.finish_reason == "length":
             where = "while it was still thinking" if reply.thinking and not reply.text else "in the middle"
-            return LLMTruncated(
+            cut = LLMTruncated(
                 f"{self._model} was cut off {where}, at {self._limit} tokens",
                 hint="raise QUAERE_LLM__MAX_TOKENS, or switch thinking off with QUAERE_LLM__EXTRA_BODY",
             )
+            cut.text = reply.text
+            return cut
         if reply.finish_reason == "content_filter" or (self._refusal and not reply.text):
             return LLMFiltered(f"the content filter of {self._model} withheld the reply", hint="ask in other words")
         if not reply.text:

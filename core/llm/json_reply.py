@@ -54,10 +54,27 @@ def as_model(text: str, model: type[M]) -> M:
     raise wrong
 
 
+def whole_items(text: str, model: type[M]) -> M | None:
+    """Of JSON that was cut off, what was whole: the last item of the list that was being written is left out.
+
+    None where nothing validates.
+    """
+    start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
+    if start < 0:
+        return None
+    for end in reversed([found.start() for found in re.finditer(r",|\[", text[start:])]):
+        cut = text[start : start + end + (1 if text[start + end] == "[" else 0)]
+        try:
+            return _validated(_unwrapped(json_repair.loads(cut), model), model)
+        except ValueError:
+            continue
+    return None
+
+
 def _candidates(text: str) -> Iterator[str]:
     """The whole text, its fenced blocks (the last first: an answer comes after its drafts), first to last bracket."""
     text = text.strip()
-    if text[:1] in ("{", "["):
+    if text[:1] in ("{", "[", '"'):
         yield text
     yield from reversed([block.strip() for block in _FENCE.findall(text)])
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
@@ -68,12 +85,21 @@ def _candidates(text: str) -> Iterator[str]:
 
 def _unwrapped(value: object, model: type[BaseModel]) -> object:
     """Out of a list of one, or of a key that the schema does not know: small models add both."""
+    value = _parsed(value) if isinstance(value, str) else value
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and _names(model):
         value = value[0]
     if isinstance(value, dict) and len(value) == 1 and not set(value) & _names(model):
         inner = next(iter(value.values()))
-        return inner if isinstance(inner, dict) else value
+        value = _parsed(inner) if isinstance(inner, str) else inner if isinstance(inner, dict) else value
     return value
+
+
+def _parsed(text: str) -> object:
+    """JSON that was sent as a string."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _validated(value: object, model: type[M]) -> M:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.thinking import ThinkSplitter, split
+from core.llm.thinking import ThinkSplitter, split
 
 CASES = {
     "none": ("Just text.", "", "Just text."),
