@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -13,8 +14,8 @@ from agents.citing import Sentence, cite, sentences_of
 from agents.draft import Draft
 from core.ledger import Ledger
 from core.ports import Embedder
+from core.terms import tokenise
 from core.types import Claim, Passage, Route
-from retrieval.tokens import tokenise
 
 _NUMBER_ASKED = re.compile(
     r"\b(how (many|much|long|large|big|often|far|fast|old|high|deep|tall)|what (percentage|fraction|share|number|size|"
@@ -70,7 +71,8 @@ class Quoter:
         sentences = sentences_of(passages)
         weights = {term: self._idf(term) for term in set(tokenise(route.question))}
         if route.kind == "summary":
-            return sentences[:limit]
+            said = [s for s in sentences if not s.passage.channels and s.text in s.passage.best_child]
+            return _in_turns(said or sentences, limit)
         lexical = np.array([_overlap(weights, s) for s in sentences])
         context = _context(sentences, lexical)
         if not sentences or not weights:
@@ -91,6 +93,16 @@ class Quoter:
             return []
         similar = self._embedder.passages([s.text for s in near]) @ self._embedder.query(question)
         return [near[i] for i in np.argsort(-similar, kind="stable")[:limit]]
+
+
+def _in_turns(sentences: Sequence[Sentence], limit: int) -> list[Sentence]:
+    """The first of each document, then the second of each, in the order of the text."""
+    nth: Counter[str] = Counter()
+    turns = []
+    for at, sentence in enumerate(sentences):
+        nth[sentence.passage.document_id] += 1
+        turns.append((nth[sentence.passage.document_id], at))
+    return [sentences[at] for at in sorted(at for _, at in sorted(turns)[:limit])]
 
 
 def _overlap(weights: dict[str, float], sentence: Sentence) -> float:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from core.terms import tokenise
 from core.types import Citation, Claim, ClaimScore, Reflection
-from retrieval.tokens import tokenise
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"\b(?:[A-Z]{2,}[\w-]*|[A-Z][a-z]+[A-Z]\w*|\w+-\d[\w.]*)\b")

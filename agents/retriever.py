@@ -15,7 +15,7 @@ class Retriever:
         self._top_k = top_k
 
     async def retrieve(self, route: Route) -> tuple[Passage, ...]:
-        """Passages, best first; an overview's leading passages come before what the search found.
+        """Passages, best first; of an overview those that the summaries rest on come before what the search found.
 
         Raises NothingIngested where no document is ready.
         """
@@ -29,6 +29,6 @@ class Retriever:
         )
         if route.kind != "summary":
             return found
-        lead = self._search.lead(route.documents, 2 if len(route.documents) == 1 else 1)
+        lead = self._search.overview(route.documents)
         known = {passage.chunk_id for passage in lead}
         return (*lead, *(passage for passage in found if passage.chunk_id not in known))[: max(self._top_k, len(lead))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -10,9 +11,9 @@ from core.errors import LLMBudget
 from core.llm import LLM, Message
 from core.prompts import Part, prompt
 from core.spending import current
+from core.terms import tokenise
 from core.types import Document, Route, RouteKind, Turn
 from retrieval.search import CHANNELS
-from retrieval.tokens import tokenise
 
 _CHAT = re.compile(
     r"^\W*(hi|hello|hey|good (morning|afternoon|evening)|thanks?( you)?|thank you( very much)?|bye|"
@@ -32,6 +33,9 @@ _RELATION = re.compile(
     r"关系|区别|相比|관계|차이",
     re.IGNORECASE,
 )
+_GENERIC = frozenset(
+    tokenise("paper document article report study work author text library please briefly short give write tell me all")
+)
 _FOLLOW_UP = re.compile(
     r"\b(it|its|they|them|their|this|that|these|those|he|she|his|her|there|the (same|former|latter|other))\b|"
     r"^\W*(and|but|so|why|how about|what about|how come|which one)\b|它|他们|那个|这个|그것|그건|이것",
@@ -49,7 +53,7 @@ class Router:
         self, question: str, history: Sequence[Turn], library: Sequence[Document], limit_to: Sequence[str]
     ) -> Route:
         """`limit_to` are the document ids a person chose; empty searches all."""
-        kind, reason = _kind(question)
+        kind, reason = _kind(question, library)
         decided_by: Literal["rules", "llm"] = "rules"
         full = question
         if kind != "chat" and history and _needs_history(question):
@@ -86,14 +90,21 @@ def _aged(history: Sequence[Turn], turns: int = 6) -> list[tuple[int, Turn]]:
     return [(len(last) - at, turn) for at, turn in enumerate(last)]
 
 
-def _kind(question: str) -> tuple[RouteKind, str]:
+def _kind(question: str, library: Sequence[Document]) -> tuple[RouteKind, str]:
     if _CHAT.match(question):
         return "chat", "a greeting or thanks"
-    if _SUMMARY.search(question):
+    if _SUMMARY.search(question) and _is_overview(question, library):
         return "summary", "asks for an overview"
     if _RELATION.search(question):
         return "relation", "asks how things relate"
     return "fact", "asks for a fact"
+
+
+def _is_overview(question: str, library: Sequence[Document]) -> bool:
+    """Whether it names hardly anything but documents: "summarise the three yardsticks of …" asks for facts."""
+    rest = set(tokenise(_SUMMARY.sub(" ", question))) - _GENERIC
+    named = {term for document in library for term in tokenise(f"{document.title} {document.name}")}
+    return len(rest - named) <= (6 if any("\u3040" <= term[0] <= "\ud7af" for term in rest) else 2)
 
 
 def _needs_history(question: str) -> bool:
@@ -101,12 +112,11 @@ def _needs_history(question: str) -> bool:
 
 
 def _named(question: str, library: Sequence[Document]) -> tuple[str, ...]:
-    """Documents whose title or file name the question names: a term of theirs that no other document shares."""
+    """Documents that the question names: by a term of title or file name that no other document shares, else by
+    terms of the file name."""
     asked = set(tokenise(question))
-    terms = {document.id: set(tokenise(f"{document.title} {document.name.rsplit('.', 1)[0]}")) for document in library}
-    found = []
-    for document in library:
-        others = set().union(*(words for other, words in terms.items() if other != document.id))
-        if asked & (terms[document.id] - others):
-            found.append(document.id)
-    return tuple(found)
+    stems = {document.id: set(tokenise(document.name.rsplit(".", 1)[0])) for document in library}
+    terms = {document.id: stems[document.id] | set(tokenise(document.title)) for document in library}
+    shared = Counter(term for words in terms.values() for term in words)
+    alone = tuple(d.id for d in library if any(shared[term] == 1 for term in asked & terms[d.id]))
+    return alone or tuple(d.id for d in library if asked & stems[d.id])

@@ -83,6 +83,9 @@ class RetrievalSettings(Section):
 class IngestSettings(Section):
     max_file_mb: int = Field(default=200, ge=1, le=4096)
     max_pages: int = Field(default=3000, ge=1, le=100_000)
+    summaries: Literal["extract", "llm"] = Field(
+        default="extract", description="llm: the extract role writes them, one call a section"
+    )
 
 
 class ServeSettings(Section):

@@ -82,6 +82,15 @@ class Chunk(Frozen):
         return self.spans[0].page
 
 
+class Summary(Frozen):
+    """Of a top-level section, or of the whole document where `section` is empty."""
+
+    section: str
+    text: str
+    written_by: Literal["extraction", "llm"]
+    spans: tuple[Span, ...] = Field(description="the sentences of the document that it is made of or rests on")
+
+
 class ChannelHit(Frozen):
     """Where one channel placed a passage. rank is 1-based; score's scale is the channel's, higher is better."""
 

@@ -17,11 +17,13 @@ from core.ledger import Ledger
 from core.ports import Embedder, Index
 from core.settings import ChunkSettings, IngestSettings
 from core.text import clean, embedding_text, text_hash
-from core.types import Document, Event
+from core.types import Document, Event, Gap
 from ingest.chunk import chunk_document
 from ingest.pdf import ParsedDocument, parse_pdf
 
 Tell = Callable[[Event], None]
+Summarise = Callable[[Document], Sequence[str]]
+"""Stores a document's summaries; what they had to do without, in words."""
 READY = ("ready", "ready_with_gaps")
 
 
@@ -41,7 +43,7 @@ class Ingestor:
         self._lock = threading.Lock()
         self.files.mkdir(parents=True, exist_ok=True)
 
-    def add(self, path: Path, name: str, tell: Tell) -> Document:
+    def add(self, path: Path, name: str, tell: Tell, summarise: Summarise) -> Document:
         """The document of that file; the same bytes again return the document that is there.
 
         Raises NotFound, InvalidInput (limits, no regular file), DocumentRefused and its kinds: then nothing is stored.
@@ -56,7 +58,7 @@ class Ingestor:
             name = clean(name or path.name).replace("\n", " ").strip()[:200] or "document.pdf"
             document = known or self._parsed(path, name, sha256, tell)
             self._embed(document, tell)
-            return self._publish(document, tell)
+            return self._publish(self._summarised(document, tell, summarise), tell)
 
     def remove(self, document: Document) -> None:
         """The ledger first, then its projections, then the file: what a kill leaves is mended at the next start."""
@@ -140,6 +142,13 @@ class Ingestor:
         rows = self.ledger.children_and_hashes(document.id)
         texts = {key: embedding_text(document.title, chunk.section, chunk.text) for chunk, key in rows if key}
         return [(key, texts[key]) for key in self.ledger.missing_embeddings(self.embedder.fingerprint, list(texts))]
+
+    def _summarised(self, document: Document, tell: Tell, summarise: Summarise) -> Document:
+        if self.ledger.summaries_of(document.id):
+            return document
+        tell(Event(kind="ingest", document=document.name, step="summarise"))
+        without = tuple(Gap(page=0, reason=words) for words in summarise(document))
+        return document.model_copy(update={"gaps": (*document.gaps, *without)})
 
     def _publish(self, document: Document, tell: Tell) -> Document:
         ready = document.model_copy(update={"status": "ready_with_gaps" if document.gaps else "ready"})

@@ -34,6 +34,7 @@ from core.types import (
 )
 from ingest.pipeline import Ingestor
 from ingest.render import render_png
+from ingest.summarise import Summariser
 from quaere import __version__
 from retrieval.search import HybridSearch
 
@@ -51,6 +52,7 @@ class App:
         ledger: Ledger,
         embedder: Embedder,
         ingestor: Ingestor,
+        summariser: Summariser,
         search: HybridSearch,
         orchestrator: Orchestrator,
         llms: LLMs,
@@ -59,6 +61,7 @@ class App:
         self._ledger = ledger
         self._embedder = embedder
         self._ingestor = ingestor
+        self._summariser = summariser
         self._search = search
         self._orchestrator = orchestrator
         self._llms = llms
@@ -150,7 +153,18 @@ class App:
 
     async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
         self._check_embedder()
-        return await _in_thread(lambda tell: self._ingestor.add(Path(path), name, tell), on_event)
+        loop = asyncio.get_running_loop()
+
+        def summarise(document: Document) -> list[str]:
+            # The language model's client belongs to this loop.
+            return asyncio.run_coroutine_threadsafe(self._summarise(document), loop).result()
+
+        return await _in_thread(lambda tell: self._ingestor.add(Path(path), name, tell, summarise), on_event)
+
+    async def _summarise(self, document: Document) -> list[str]:
+        with account(self._settings.budget.job) as spent:
+            await self._summariser.summarise(document)
+        return spent.notes
 
     async def list_documents(self) -> list[Document]:
         return self._ledger.documents()

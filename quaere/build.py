@@ -17,6 +17,7 @@ from core.llm import LLMs
 from core.ports import Embedder
 from core.settings import EmbedderSettings, Settings
 from ingest.pipeline import Ingestor
+from ingest.summarise import Summariser
 from quaere.app import App
 from retrieval.bm25 import Bm25Index
 from retrieval.dense_chroma import ChromaIndex
@@ -54,7 +55,8 @@ def build(settings: Settings, embedder: Embedder | None = None) -> App:
         Writer(writing, extracting or writing, ledger, quoter) if writing else None,
         Reflector(),
     )
-    app = App(settings, ledger, embedder, ingestor, search, orchestrator, llms)
+    summariser = Summariser(ledger, extracting if settings.ingest.summaries == "llm" else None)
+    app = App(settings, ledger, embedder, ingestor, summariser, search, orchestrator, llms)
     app.start()
     return app
 

@@ -11,8 +11,8 @@ import numpy as np
 from rank_bm25 import BM25Plus
 
 from core.ledger import Ledger
+from core.terms import tokenise
 from core.text import embedding_text
-from retrieval.tokens import tokenise
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from core.errors import InvalidInput
 from core.ledger import Ledger
 from core.ports import Embedder
 from core.settings import RetrievalSettings
-from core.types import ChannelHit, Chunk, Document, Passage
+from core.text import text_of
+from core.types import ChannelHit, Chunk, Document, Passage, Span
 from retrieval.bm25 import Bm25Index
 from retrieval.dense_chroma import ChromaIndex
 from retrieval.fusion import reciprocal_rank_fusion
@@ -61,16 +62,26 @@ class HybridSearch:
             for parent in self.ledger.chunks(chosen)
         )
 
-    def lead(self, documents: Sequence[str], per_document: int) -> tuple[Passage, ...]:
-        """For questions of overview: of each document the abstract, conclusion and introduction, at most so many."""
-        found: list[Passage] = []
-        for document in self.ledger.documents():
-            if documents and document.id not in documents:
-                continue
-            parents = [c for c in self.ledger.chunks_of(document.id) if not c.parent_id and not c.is_reference]
-            parents.sort(key=lambda chunk: (_overview_rank(chunk.section), chunk.position))
-            found += [passage_of(parent, parent, document, 0.0, {}) for parent in parents[:per_document]]
-        return tuple(found)
+    def overview(self, documents: Sequence[str]) -> tuple[Passage, ...]:
+        """Of each document the passages that its summary is made of, the summary's sentences as what was found."""
+        wanted = [d for d in self.ledger.documents() if not documents or d.id in documents]
+        return tuple(passage for document in wanted for passage in self._summarised(document))
+
+    def _summarised(self, document: Document) -> Iterator[Passage]:
+        whole = next((s for s in self.ledger.summaries_of(document.id) if not s.section), None)
+        if whole is None:
+            return
+        parents = [chunk for chunk in self.ledger.chunks_of(document.id) if not chunk.parent_id]
+        texts = {span.page: self.ledger.page(document.id, span.page).text for span in whole.spans}
+        for parent in parents:
+            inside = [span for span in whole.spans if any(_holds(own, span) for own in parent.spans)]
+            if inside:
+                said = text_of(inside, texts)
+                yield passage_of(parent, parent.model_copy(update={"text": said, "spans": inside}), document, 0.0, {})
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    return outer.page == inner.page and outer.start <= inner.start and inner.end <= outer.end
 
 
 def passage_of(
@@ -104,11 +115,3 @@ def _hits(rankings: dict[str, Ranking]) -> dict[str, tuple[ChannelHit, ...]]:
         for rank, (item, score) in enumerate(ranking, 1):
             found[item] = (*found.get(item, ()), ChannelHit(channel=channel, rank=rank, score=score))
     return found
-
-
-def _overview_rank(section: str) -> int:
-    name = section.lower()
-    for rank, word in enumerate(("abstract", "conclusion", "introduction", "summary")):
-        if word in name:
-            return rank
-    return 9

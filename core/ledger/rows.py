@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from core.types import Chunk, Document, Gap, Page, Span
+from core.types import Chunk, Document, Gap, Page, Span, Summary
 
 Row = Mapping[str, Any]
 
@@ -53,10 +53,27 @@ def page_of(row: Row) -> Page:
 
 
 def chunk_row(chunk: Chunk, embed_hash: str) -> dict[str, Any]:
-    spans = [[span.page, span.start, span.end] for span in chunk.spans]
-    return chunk.model_dump(exclude={"spans"}) | {"spans": json.dumps(spans), "embed_hash": embed_hash}
+    return chunk.model_dump(exclude={"spans"}) | {"spans": _packed(chunk.spans), "embed_hash": embed_hash}
 
 
 def chunk_of(row: Row) -> Chunk:
-    spans = tuple(Span(page=page, start=start, end=end) for page, start, end in json.loads(row["spans"]))
-    return Chunk(**{key: value for key, value in row.items() if key not in ("spans", "embed_hash")}, spans=spans)
+    fields = {key: value for key, value in row.items() if key not in ("spans", "embed_hash")}
+    return Chunk(**fields, spans=_unpacked(row["spans"]))
+
+
+def summary_row(document_id: str, position: int, summary: Summary) -> dict[str, Any]:
+    row = summary.model_dump(exclude={"spans"}) | {"spans": _packed(summary.spans)}
+    return row | {"document_id": document_id, "position": position}
+
+
+def summary_of(row: Row) -> Summary:
+    fields = {key: value for key, value in row.items() if key not in ("spans", "document_id", "position")}
+    return Summary(**fields, spans=_unpacked(row["spans"]))
+
+
+def _packed(spans: Sequence[Span]) -> str:
+    return json.dumps([[span.page, span.start, span.end] for span in spans])
+
+
+def _unpacked(spans: str) -> tuple[Span, ...]:
+    return tuple(Span(page=page, start=start, end=end) for page, start, end in json.loads(spans))

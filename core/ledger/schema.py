@@ -56,6 +56,18 @@ chunks = Table(
 Index("ix_chunks_document_id", chunks.c.document_id)
 Index("ix_chunks_embed_hash", chunks.c.embed_hash)
 
+summaries = Table(
+    "summaries",
+    metadata,
+    _owner(),
+    Column("position", Integer, nullable=False),  # 0 is the document's own, where it has one
+    Column("section", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("written_by", String(20), nullable=False),
+    Column("spans", Text, nullable=False),  # JSON
+)
+Index("ux_summaries_document_id_position", summaries.c.document_id, summaries.c.position, unique=True)
+
 embeddings = Table(
     "embeddings",
     metadata,

@@ -13,9 +13,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from core.errors import InvalidInput, NotFound
 from core.ledger import schema as t
 from core.ledger.engine import open_engine
-from core.ledger.rows import chunk_of, chunk_row, document_of, document_row, page_of, page_row
+from core.ledger.rows import chunk_of, chunk_row, document_of, document_row, page_of, page_row, summary_of, summary_row
 from core.ports import Vectors
-from core.types import Chunk, Document, KeptReplies, Page
+from core.types import Chunk, Document, KeptReplies, Page, Summary
 
 READY = ("ready", "ready_with_gaps")
 KEPT_TRACES = 1000
@@ -78,7 +78,7 @@ class Ledger:
         """Put the document with its pages and chunks in place of those it had. `embed_hashes` by child chunk id."""
         with self._engine.begin() as connection:
             self._put_document(connection, document)
-            for table in (t.pages, t.chunks):
+            for table in (t.pages, t.chunks, t.summaries):
                 connection.execute(delete(table).where(table.c.document_id == document.id))
             if pages:
                 connection.execute(insert(t.pages), [page_row(document.id, page) for page in pages])
@@ -86,9 +86,9 @@ class Ledger:
                 connection.execute(insert(t.chunks), [chunk_row(c, embed_hashes.get(c.id, "")) for c in chunks])
 
     def delete_document(self, document_id: str) -> None:
-        """The document, its pages and chunks, and each embedding that no remaining chunk uses."""
+        """The document with all that belongs to it, and each embedding that no remaining chunk uses."""
         with self._engine.begin() as connection:
-            for table in (t.pages, t.chunks):
+            for table in (t.pages, t.chunks, t.summaries):
                 connection.execute(delete(table).where(table.c.document_id == document_id))
             connection.execute(delete(t.documents).where(t.documents.c.id == document_id))
             used = select(t.chunks.c.embed_hash)
@@ -149,6 +149,21 @@ class Ledger:
             .where(t.documents.c.status.in_(READY), t.chunks.c.parent_id != "")
         )
         return {row["id"]: (row["document_id"], row["embed_hash"]) for row in self._rows(query)}
+
+    # summaries
+
+    def store_summaries(self, document_id: str, summaries: Sequence[Summary]) -> None:
+        """In place of those the document had."""
+        with self._engine.begin() as connection:
+            connection.execute(delete(t.summaries).where(t.summaries.c.document_id == document_id))
+            rows = [summary_row(document_id, position, summary) for position, summary in enumerate(summaries)]
+            if rows:
+                connection.execute(insert(t.summaries), rows)
+
+    def summaries_of(self, document_id: str) -> list[Summary]:
+        """The document's own first, then its sections', in the order of the text."""
+        query = select(t.summaries).where(t.summaries.c.document_id == document_id)
+        return [summary_of(row) for row in self._rows(query.order_by(t.summaries.c.position))]
 
     # embeddings
 

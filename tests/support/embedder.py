@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from core.ports import Vectors
-from retrieval.tokens import tokenise
+from core.terms import tokenise
 
 
 class HashEmbedder:

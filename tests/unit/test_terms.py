@@ -1,6 +1,6 @@
 import pytest
 
-from retrieval.tokens import tokenise
+from core.terms import tokenise
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Text to index terms for BM25: stemmed English words, identifiers whole and in parts, CJK bigrams."""
+"""Text to terms for BM25 and for comparing words: stemmed English, identifiers whole and in parts, CJK bigrams."""
 
 from __future__ import annotations
 
