@@ -7,7 +7,7 @@ temperature, so a caller who wants several samples of one prompt takes a client 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -110,7 +110,7 @@ class LLM:
 
     async def stream(
         self, messages: Sequence[Message], *, max_tokens: int | None = None, temperature: float | None = None
-    ) -> AsyncIterator[Delta | Reply]:
+    ) -> AsyncGenerator[Delta | Reply, None]:
         """Deltas as the text is written, then the Reply, whose text is authoritative.
 
         They differ by blanks at the end, and where a model's thinking only ends with a tag, the first time that this

@@ -21,7 +21,7 @@ from core.types import Usage
 RETRIED = frozenset({429, 500, 502, 503, 504})
 _TOO_LONG = re.compile(r"context|too (long|large|many tokens)|exceed|maximum.{0,20}(length|tokens)", re.IGNORECASE)
 _WINDOW = re.compile(r"(?:context|window|n_ctx)[^.\d]{0,60}?(\d{3,8})", re.IGNORECASE)
-_WINDOW_HINT = (
+WINDOW_HINT = (
     "the prompt is longer than the model's window: set QUAERE_LLM__CONTEXT_WINDOW to it, or give the model more"
 )
 
@@ -30,7 +30,8 @@ class Failed(Exception):
     """One request that failed. Never leaves the client: `error` is what a caller sees.
 
     `wait_s` is the pause the server asked for, None when it asked for none; `later`: it is well, but busy (429);
-    `wordless`: a stream with nothing in it, not even an error; `usage` is what it cost all the same.
+    `wordless`: a stream with nothing in it, not even an error; `taken`: the request was
+    sent and may be billed, though nothing was answered; `usage` is what a reply cost that is no use.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Failed(Exception):
         retry: bool = False,
         later: bool = False,
         wordless: bool = False,
+        taken: bool = False,
         wait_s: float | None = None,
         usage: Usage | None = None,
     ) -> None:
@@ -48,6 +50,7 @@ class Failed(Exception):
         self.retry = retry
         self.later = later
         self.wordless = wordless
+        self.taken = taken
         self.wait_s = wait_s
         self.usage = usage or Usage()
 
@@ -89,7 +92,7 @@ class Failures:
         message = f"{self._where} refused the request: HTTP {status}{said}"
         rejected = LLMRejected(message, hint=self._hint(status))
         if status == 413 or (status in (400, 422) and _TOO_LONG.search(told)):
-            rejected = LLMTooLong(message, hint=_WINDOW_HINT)
+            rejected = LLMTooLong(message, hint=WINDOW_HINT)
             rejected.window = window_told(told)
         rejected.status_of_endpoint = status
         return Failed(rejected)
@@ -107,7 +110,7 @@ class Failures:
     def silent(self) -> Failed:
         # Not tried again: the model is busy, and the same prompt once more would double its load.
         hint = "raise QUAERE_LLM__READ_TIMEOUT_S, or use a faster model"
-        return Failed(LLMUnavailable(f"{self._where} was silent for too long", hint=hint))
+        return Failed(LLMUnavailable(f"{self._where} was silent for too long", hint=hint), taken=True)
 
     def wordless(self) -> Failed:
         """A stream that ended before it began. Asked without streaming, the endpoint may say why."""
@@ -123,7 +126,7 @@ class Failures:
             f"the connection to {self._where} was lost while it wrote",
             hint="look at the server's log, then ask again; `--quote` answers without it",
         )
-        return Failed(error, retry=True)
+        return Failed(error, retry=True, taken=True)
 
     def garbled(self, what: str) -> Failed:
         hint = "check that QUAERE_LLM__BASE_URL is an OpenAI-compatible API; it mostly ends in /v1"

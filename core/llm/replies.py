@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from core.errors import LLMBadReply, LLMError, LLMFiltered, LLMTruncated
-from core.llm.failures import Failed, Failures
+from core.llm.failures import WINDOW_HINT, Failed, Failures
 from core.llm.thinking import ThinkSplitter
 from core.llm.tokens import estimate
 from core.prompts import Part
@@ -111,7 +111,7 @@ class Assembly:
         self._limit: int = request["max_tokens"]
         self._asked: list[str] = [message["content"] for message in request["messages"]]
         self._price = price
-        self._streamed = streamed
+        self.streamed = streamed
         self._splitter = ThinkSplitter(hold=hold)
         self._written: list[str] = []
         self._reasoning: list[str] = []
@@ -147,7 +147,7 @@ class Assembly:
     def finish(self) -> tuple[str, Reply]:
         """(the rest of the text, the reply). Raises Failed for what is no answer."""
         thinking, text = self._splitter.finish()
-        if self._streamed and not self._finish and (self._chosen or not self._bodies):
+        if self.streamed and not self._finish and (self._chosen or not self._bodies):
             # A stream that just ends was cut, by a proxy or a dying server: half an answer is none.
             raise self._failures.cut() if self._bodies else self._failures.wordless()
         if not self._chosen:
@@ -183,9 +183,13 @@ class Assembly:
     def _not_an_answer(self, reply: Reply) -> LLMError | None:
         if reply.finish_reason == "length":
             where = "while it was still thinking" if reply.thinking and not reply.text else "in the middle"
+            told = self._counts.completion_tokens if self._counts else None
+            full = told is not None and told < self._limit  # the window ended it, not max_tokens
             cut = LLMTruncated(
-                f"{self._model} was cut off {where}, at {self._limit} tokens",
-                hint="raise QUAERE_LLM__MAX_TOKENS, or switch thinking off with QUAERE_LLM__EXTRA_BODY",
+                f"{self._model} was cut off {where}, at {told if full else self._limit} tokens",
+                hint=WINDOW_HINT
+                if full
+                else "raise QUAERE_LLM__MAX_TOKENS, or switch thinking off with QUAERE_LLM__EXTRA_BODY",
             )
             cut.text = reply.text
             return cut

@@ -107,8 +107,8 @@ class Wire:
 
     async def _once(self, request: dict[str, Any], prompt_tokens: int) -> Reply:
         async with self._attempt(request, prompt_tokens):
-            response = await self._post(request)
             assembly = self._assembly(request, streamed=False)
+            response = await self._post(request, assembly)
             try:
                 assembly.add(self._body(response.text))
                 return self._ended(assembly)[1]
@@ -119,10 +119,10 @@ class Wire:
         """One attempt at a stream."""
         asked = request | {"stream": True, "stream_options": {"include_usage": True}}
         async with self._attempt(request, prompt_tokens):
-            response = await self._post(asked)
+            assembly = self._assembly(request, streamed=True)
+            response = await self._post(asked, assembly)
             kind = response.headers.get("content-type", "")
-            streamed = "json" not in kind and "html" not in kind
-            assembly = self._assembly(request, streamed=streamed)
+            assembly.streamed = streamed = "json" not in kind and "html" not in kind
             try:
                 async with aclosing(self._bodies(response, streamed)) as bodies:
                     async for body in bodies:
@@ -173,8 +173,23 @@ class Wire:
         finally:
             await response.http_response.aclose()  # the server stops generating
 
-    async def _post(self, request: dict[str, Any]) -> Any:
-        """The SDK's raw response, of status 200."""
+    async def _post(self, request: dict[str, Any], assembly: Assembly) -> Any:
+        """The SDK's raw response, of status 200.
+
+        A request that was sent and never answered, by silence or since the caller left, is charged as estimated: it
+        may have been read and billed.
+        """
+        try:
+            return await self._posted(request)
+        except asyncio.CancelledError:
+            current().charge(assembly.usage)
+            raise
+        except Failed as failed:
+            if failed.taken:
+                current().charge(assembly.usage)
+            raise
+
+    async def _posted(self, request: dict[str, Any]) -> Any:
         while True:
             sent = self._dialect.translate(request)
             try:

@@ -138,3 +138,10 @@ async def test_a_larger_budget_stays_within_the_window(play: Play) -> None:
         await llm.complete(ASK)
     first, second = (request.body["max_tokens"] for request in server.requests)
     assert first == 750 and first < second < 1500
+
+
+async def test_a_window_that_ended_a_reply_is_named(play: Play) -> None:
+    llm, _ = play(answer("Ada was", "length"), max_tokens=100)
+    with pytest.raises(LLMTruncated, match="at 3 tokens") as caught:
+        await llm.complete(ASK)
+    assert "CONTEXT_WINDOW" in caught.value.hint

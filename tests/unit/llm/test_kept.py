@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 
 import pytest
@@ -52,20 +53,23 @@ async def test_when_the_first_of_two_equal_calls_is_cancelled_the_second_asks(pl
 
 
 async def test_a_reply_that_has_come_is_kept_though_the_caller_goes(play: Play) -> None:
+    begun = threading.Event()
+
     class Slow(Kept):
         def put(self, key: str, model: str, reply: str, prompt: str = "") -> None:
+            begun.set()
             time.sleep(0.2)
             super().put(key, model, reply, prompt)
 
     kept = Slow()
     llm, _ = play(answer("Ada."), cache=kept)
     call = asyncio.create_task(llm.complete(ASK))
-    await asyncio.sleep(0.15)
+    await asyncio.to_thread(begun.wait, 5)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    await asyncio.sleep(0.2)
-    assert len(kept) == 1
+    while not kept:
+        await asyncio.sleep(0.02)
 
 
 async def test_what_makes_another_call(play: Play) -> None:

@@ -76,7 +76,7 @@ async def test_a_stream_that_is_left_is_charged(play: Play) -> None:
     with account() as spent:
         stream = llm.stream(ASK)
         await anext(stream)
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
     assert (spent.usage.calls, spent.usage.failed_calls) == (1, 1)
 
 
@@ -125,6 +125,13 @@ async def test_seconds_run_out(play: Play, streaming: bool) -> None:
         with pytest.raises(LLMBudget):
             await llm.complete(ASK)
     assert (spent.usage, len(server.requests)) == (Usage(), 1)
+
+
+async def test_what_was_sent_and_never_answered_may_be_billed(play: Play) -> None:
+    llm, _ = play(Scripted(answer("x").body, delay_s=0.3), read_timeout_s=0.05)
+    with account() as spent, pytest.raises(LLMError):
+        await llm.complete(ASK)
+    assert (spent.usage.calls, spent.usage.failed_calls, spent.usage.estimated_calls) == (1, 1, 1)
 
 
 async def test_waiting_for_a_busy_endpoint_counts_as_time(play: Play) -> None:
