@@ -7,6 +7,7 @@ temperature, so a caller who wants several samples of one prompt takes a client 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -58,6 +59,7 @@ class LLM:
         self._wire = Wire(settings, Failures(settings), gate or Gate(settings.max_concurrency))
         self.models = Models(self._wire.sdk, settings.model)
         self._window: int | None = None
+        self._asking = asyncio.Lock()
         self._mode: int | None = None  # index into MODES: the first that this endpoint was found to take
 
     @property
@@ -74,10 +76,11 @@ class LLM:
 
     async def window(self) -> int:
         """Tokens of the context window: as the endpoint tells or a setting says, the smaller where both do."""
-        if self._window is None:
-            told, said = await self.models.window(), self._settings.context_window
-            self._window = min(filter(None, (told, said)), default=ASSUMED)
-        return self._window
+        async with self._asking:
+            if self._window is None:
+                told, said = await self.models.window(), self._settings.context_window
+                self._window = min(filter(None, (told, said)), default=ASSUMED)
+            return self._window
 
     async def complete(
         self, messages: Sequence[Message], *, max_tokens: int | None = None, temperature: float | None = None
