@@ -37,9 +37,11 @@ _LARGER_LEAST = 2048
 
 @dataclass(frozen=True)
 class _Call:
-    """One call, fitted: `request` is the SDK's arguments."""
+    """One call, fitted: `request` is the SDK's arguments; `asked` those that it is kept by, which do not depend on
+    whether the window was known yet."""
 
     request: dict[str, Any]
+    asked: dict[str, Any]
     fitted: Fitted
     prompts: list[str]
 
@@ -97,7 +99,7 @@ class LLM:
 
     async def _complete(self, messages: Sequence[Message], max_tokens: int | None, temperature: float | None) -> Reply:
         call = await self._call(messages, max_tokens, temperature)
-        key = self._kept.key(call.request, call.prompts)
+        key = self._kept.key(call.asked, call.prompts)
         async with self._kept.alone(key) as known:
             if known is not None:
                 return self._known(known, call)
@@ -136,7 +138,7 @@ class LLM:
         self, messages: Sequence[Message], max_tokens: int | None, temperature: float | None
     ) -> AsyncGenerator[Delta | Reply, None]:
         call = await self._call(messages, max_tokens, temperature)
-        key = self._kept.key(call.request, call.prompts)
+        key = self._kept.key(call.asked, call.prompts)
         async with self._kept.alone(key) as known:
             if known is not None:
                 yield Delta(known.text)
@@ -206,7 +208,7 @@ class LLM:
         if self._mode is None:
             self._mode = await self._kept.mode()
         call = await self._call(messages, max_tokens, temperature, spare=estimate(instruction(model)))
-        key = self._kept.key(call.request | {"schema": model.model_json_schema()}, call.prompts)
+        key = self._kept.key(call.asked | {"schema": model.model_json_schema()}, call.prompts)
         async with self._kept.alone(key) as known:
             if known is not None:
                 try:
@@ -296,7 +298,7 @@ class LLM:
     ) -> _Call:
         """The messages fitted to the window, with room for the reply and `spare` tokens."""
         settings = self._settings
-        most = settings.max_tokens if max_tokens is None else max_tokens
+        asked = most = settings.max_tokens if max_tokens is None else max_tokens
         whole = size_of(messages) + spare
         limit = whole
         if self._window is not None or whole + most > _SMALL:
@@ -315,7 +317,8 @@ class LLM:
             "extra_body": dict(settings.extra_body),
         }
         prompts = [str(message.content) for message in messages if isinstance(message.content, Prompt)]
-        return _Call(request, replace(fitted, tokens=fitted.tokens + spare), prompts)
+        fitted = replace(fitted, tokens=fitted.tokens + spare)
+        return _Call(request, request | {"max_tokens": asked}, fitted, prompts)
 
     def _learned_window(self, failed: Failed, call: _Call) -> bool:
         """Whether a refusal told of a smaller window than was thought, so that another fitting differs."""

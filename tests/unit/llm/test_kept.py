@@ -89,3 +89,12 @@ async def test_what_makes_another_call(play: Play) -> None:
     thinking, _ = play(answer("x"), cache=kept, base_url=server.url, extra_body={"think": False})
     await thinking.complete(ASK)
     assert (asked, len(server.requests), len(kept)) == (7, 9, 9)
+
+
+async def test_what_is_kept_does_not_depend_on_whether_the_window_was_known(play: Play) -> None:
+    kept = Kept()
+    llm, server = play(answer("Ada."), cache=kept, context_window=1000)
+    await llm.complete(ASK, max_tokens=800)
+    await llm.window()
+    assert (await llm.complete(ASK, max_tokens=800)).cached
+    assert len(server.requests) == 1
