@@ -26,6 +26,12 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _PROMPT_TOKENS, _REPLY_TOKENS = 3000, 250  # of a usual answer
 _SLOW_S = 90.0
 _SMALL_WINDOW = 4096
+_WAYS: dict[str, str] = {
+    "json_schema": "by JSON schema",
+    "json_object_schema": "by JSON mode with a schema",
+    "json_object": "by JSON mode",
+    "prompt": "by prompt only",
+}
 _COUNT = "Write the numbers from 1 to 30, separated by blanks, and nothing else."
 _TEXT = "The tide gauge was read every ten minutes and its clock was set by radio once a day. " * 24
 
@@ -152,8 +158,8 @@ async def _structured(llm: LLM, _: Endpoint) -> Sequence[Check]:
     start = time.perf_counter()
     await llm.structured([Message("user", asked)], _Place, max_tokens=100)
     seconds = time.perf_counter() - start
-    by = {"json_schema": "by JSON schema", "json_object": "by JSON mode", "prompt": "by prompt only"}[llm.mode]
-    if llm.mode == "json_schema":
+    by = _WAYS[llm.mode]
+    if llm.mode in ("json_schema", "json_object_schema"):
         return [Check(what="structured", state="ok", found=f"{by}, in {seconds:.1f} s")]
     advice = "an endpoint that takes JSON schemas fails less often"
     return [Check(what="structured", state="look", found=f"{by}, in {seconds:.1f} s", advice=advice)]

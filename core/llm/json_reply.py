@@ -11,8 +11,9 @@ import json_repair
 from pydantic import BaseModel, ValidationError
 
 M = TypeVar("M", bound=BaseModel)
-Mode = Literal["json_schema", "json_object", "prompt"]
-MODES: tuple[Mode, ...] = ("json_schema", "json_object", "prompt")
+# `json_object_schema` is what llama-cpp-python, Together and Fireworks take: JSON mode with a schema beside it.
+Mode = Literal["json_schema", "json_object_schema", "json_object", "prompt"]
+MODES: tuple[Mode, ...] = ("json_schema", "json_object_schema", "json_object", "prompt")
 _FENCE = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)```", re.DOTALL)
 
 
@@ -25,7 +26,10 @@ def ask_for_json(request: dict[str, Any], mode: Mode, model: type[BaseModel]) ->
     # Into the last message: many templates take a system message only at the beginning.
     *before, last = request["messages"]
     asked = request | {"messages": [*before, last | {"content": f"{last['content']}\n\n{instruction(model)}"}]}
-    return asked | {"response_format": {"type": "json_object"}} if mode == "json_object" else asked
+    if mode == "prompt":
+        return asked
+    schema = {"schema": model.model_json_schema()} if mode == "json_object_schema" else {}
+    return asked | {"response_format": {"type": "json_object", **schema}}
 
 
 def instruction(model: type[BaseModel]) -> str:

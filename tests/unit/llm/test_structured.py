@@ -72,17 +72,19 @@ async def test_wrong_twice_is_an_error_and_is_not_kept(play: Play) -> None:
 @pytest.mark.parametrize("status", [400, 422, 500])
 async def test_ways_to_ask_for_json(play: Play, status: int) -> None:
     good = answer('{"name": "Ada"}')
-    llm, server = play(refusal(status, "response_format"), refusal(status, "response_format"), good)
+    no = refusal(status, "response_format")
+    llm, server = play(no, no, no, good)
     await llm.structured(ASK, Person)
     await llm.structured([Message("user", "And?")], Person)
     forms = [request.body.get("response_format", {}).get("type") for request in server.requests]
-    assert forms == ["json_schema", "json_object", None, None]  # what was found is kept
-    assert '"name"' in server.requests[3].body["messages"][-1]["content"]
+    assert forms == ["json_schema", "json_object", "json_object", None, None]  # what was found is kept
+    assert ["schema" in request.body.get("response_format", {}) for request in server.requests[1:3]] == [True, False]
+    assert '"name"' in server.requests[4].body["messages"][-1]["content"]
 
 
 async def test_calls_side_by_side_find_the_way_together(play: Play) -> None:
     no = refusal(400, "response_format")
-    llm, _ = play(no, no, no, no, answer('{"name": "Ada"}'))
+    llm, _ = play(*[no] * 6, answer('{"name": "Ada"}'))
     found = await asyncio.gather(*(llm.structured(ASK, Person) for _ in range(2)))
     assert [value.name for value, _ in found] == ["Ada", "Ada"]
 
