@@ -156,16 +156,18 @@ class Wire:
         return (prompt_tokens * settings.prompt_price + completion_tokens * settings.completion_price) / 1e6
 
     async def _bodies(self, response: Any, streamed: bool) -> AsyncGenerator[Body, None]:
+        begun = not streamed
         try:
             if not streamed:  # an endpoint that does not stream answers all at once, or it is none
                 yield self._body((await response.http_response.aread()).decode(errors="replace"))
                 return
             async for chunk in response.parse():
+                begun = True
                 yield self._body(chunk.to_json())
         except (openai.APIConnectionError, httpx2.HTTPError) as error:
             if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
                 raise self._failures.silent() from None
-            raise self._failures.cut() from None
+            raise (self._failures.cut() if begun else self._failures.wordless()) from None
         except openai.OpenAIError as error:
             raise self._failures.of(error) from None
         except JSONDecodeError:

@@ -14,7 +14,7 @@ from core.llm.failures import window_told
 from core.llm.window import fit, size_of
 from core.prompts import Part, Prompt
 from core.trace import Tracer
-from tests.support.scripted_endpoint import Kept, answer, events, refusal, streamed
+from tests.support.scripted_endpoint import Kept, Scripted, answer, events, refusal, streamed
 from tests.unit.llm.support import ASK, Play
 
 PASSAGE = "The gauge was read every ten minutes, and the mean of an hour was kept. " * 20
@@ -108,9 +108,10 @@ async def test_a_refusal_in_a_stream_is_learned_from(play: Play) -> None:
     assert reply.left_out and len(server.requests) == 2
 
 
-async def test_an_empty_stream_is_asked_again_for_its_reason(play: Play) -> None:
+@pytest.mark.parametrize("empty", [events(done=False), events(done=False, cut=True)], ids=["ended", "cut"])
+async def test_an_empty_stream_is_asked_again_for_its_reason(play: Play, empty: Scripted) -> None:
     """llama-cpp-python's server streams nothing at all when the prompt is too long."""
-    llm, server = play(events(done=False), refusal(400, OPENAI), streamed("x"))
+    llm, server = play(empty, refusal(400, OPENAI), streamed("x"))
     *_, reply = [piece async for piece in llm.stream([asked(20)])]
     assert reply.left_out
     assert [request.body.get("stream", False) for request in server.requests] == [True, False, True]
