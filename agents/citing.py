@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.ledger import Ledger
-from core.text import line_boxes, sentences
-from core.types import Citation, PageBoxes, Passage, Span
+from core.text import line_boxes, sentences, spans_within
+from core.types import Citation, PageBoxes, Passage
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def sentences_of(passages: Sequence[Passage], shortest: int = 12) -> list[Senten
 def cite(sentence: Sentence, number: int, ledger: Ledger) -> Citation:
     """The citation of a sentence. Its quote is read from the stored page, so it is verbatim by construction."""
     passage = sentence.passage
-    spans = _spans_within(passage.spans, sentence.start, sentence.end)
+    spans = spans_within(passage.spans, sentence.start, sentence.end)
     pages = {span.page: ledger.page(passage.document_id, span.page) for span in spans}
     return Citation(
         number=number,
@@ -54,15 +54,3 @@ def cite(sentence: Sentence, number: int, ledger: Ledger) -> Citation:
             PageBoxes(page=span.page, boxes=line_boxes(pages[span.page], span.start, span.end)) for span in spans
         ),
     )
-
-
-def _spans_within(spans: Sequence[Span], start: int, end: int) -> tuple[Span, ...]:
-    """The parts of the page spans under characters start to end of their joined text (one '\\n' between spans)."""
-    found, offset = [], 0
-    for span in spans:
-        length = span.end - span.start
-        first, last = max(start - offset, 0), min(end - offset, length)
-        if first < last:
-            found.append(Span(page=span.page, start=span.start + first, end=span.start + last))
-        offset += length + 1
-    return tuple(found)

@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from core.terms import tokenise
+from core.terms import numbers, tokenise
 from core.types import Citation, Claim, ClaimScore, Reflection
 
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"\b(?:[A-Z]{2,}[\w-]*|[A-Z][a-z]+[A-Z]\w*|\w+-\d[\w.]*)\b")
 _NEGATION = re.compile(r"\b(no|not|never|neither|nor|none|without|cannot|\w+n't)\b|不|没有|아니|없", re.IGNORECASE)
 
@@ -28,7 +27,7 @@ class Reflector:
 def _score(claim: str, quote: str) -> ClaimScore:
     terms, known = set(tokenise(claim)), set(tokenise(quote))
     words = len(terms & known) / len(terms) if terms else 0.0
-    missing = [n for n in _NUMBER.findall(claim) if n not in _NUMBER.findall(quote)]
+    missing = [n for n in numbers(claim) if n not in numbers(quote)]
     strange = [n for n in _NAME.findall(claim) if n.lower() not in quote.lower()]
     problems = [f"number {n} is not in the quotes" for n in missing]
     problems += [f"name {n} is not in the quotes" for n in strange]

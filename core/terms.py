@@ -11,6 +11,7 @@ import snowballstemmer
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 # An identifier is a run of letters and digits that may hold inner dots, hyphens, slashes or underscores.
 _TOKEN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:[._/\-][^\W_{_CJK}]+)*")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _PART = re.compile(r"[^\W_]+")
 _STOP = frozenset(
     "a an and are as at be been being by can could did do does doing for from had has have how i if in into is it its "
@@ -42,3 +43,8 @@ def tokenise(text: str) -> list[str]:
             terms.append(token)
         terms += [_stem(part) for part in parts if part not in _STOP]
     return terms
+
+
+def numbers(text: str) -> list[str]:
+    """The numbers that stand in a text, as they are written, repeats kept."""
+    return _NUMBER.findall(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from core.types import Box, Page, Span
 
@@ -60,6 +60,18 @@ def embedding_text(title: str, section: str, text: str) -> str:
 def text_of(spans: Iterable[Span], pages: Mapping[int, str]) -> str:
     """The text at spans of the pages' texts (by page number): one line break between two spans."""
     return "\n".join(pages[span.page][span.start : span.end] for span in spans)
+
+
+def spans_within(spans: Sequence[Span], start: int, end: int) -> tuple[Span, ...]:
+    """The parts of the page spans under characters start to end of their joined text (one '\\n' between spans)."""
+    found, offset = [], 0
+    for span in spans:
+        length = span.end - span.start
+        first, last = max(start - offset, 0), min(end - offset, length)
+        if first < last:
+            found.append(Span(page=span.page, start=span.start + first, end=span.start + last))
+        offset += length + 1
+    return tuple(found)
 
 
 def is_cjk(char: str) -> bool:

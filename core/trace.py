@@ -37,7 +37,10 @@ class Tracer:
 
     @asynccontextmanager
     async def stage(self, name: str) -> AsyncIterator[Step]:
-        """One stage. A QuaereError that leaves it is recorded with its stage and given the trace's id."""
+        """One stage; what it spends on language models, and what its prompts went without, is recorded with it.
+
+        A QuaereError that leaves it is recorded with its stage and given the trace's id.
+        """
         step, start, error = Step(), time.perf_counter(), ""
         try:
             with account() as spent:
@@ -49,9 +52,6 @@ class Tracer:
         except QuaereError as failure:
             error = failure.message
             failure.trace_id = self.id
-            raise
-        except TimeoutError:
-            error = "the time budget ran out"
             raise
         finally:
             ended = TraceStep(

@@ -20,8 +20,8 @@ from core.ledger import Ledger
 from core.llm import LLM, Message
 from core.prompts import Part, prompt
 from core.spending import current
-from core.terms import tokenise
-from core.text import sentences
+from core.terms import numbers, tokenise
+from core.text import sentences, spans_within
 from core.types import Chunk, Document, Span, Summary
 from ingest.chunk import SEPARATOR
 
@@ -29,7 +29,6 @@ SENTENCES = 2  # of a section; the document's own summary takes two sections' wo
 MOST_SECTIONS = 40
 _SHORTEST, _LONGEST = 40, 400
 _LED_BY = ("abstract", "summary", "conclusion", "introduction", "摘要", "结论", "초록", "결론")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _LASTING = (LLMUnavailable, LLMRejected, LLMBudget)  # the next section would meet it too
 _SHARED = 0.6  # of a written sentence's terms that must stand in those it rests on
 
@@ -114,8 +113,7 @@ def _borne_out(text: str, sources: Sequence[_Sentence]) -> bool:
     given = " ".join(source.text for source in sources)
     terms = set(tokenise(text))
     known = terms & set(tokenise(given))
-    numbers = set(_NUMBER.findall(text)) <= set(_NUMBER.findall(given))
-    return bool(terms) and numbers and len(known) >= _SHARED * len(terms)
+    return bool(terms) and set(numbers(text)) <= set(numbers(given)) and len(known) >= _SHARED * len(terms)
 
 
 def _sections(parents: Sequence[Chunk]) -> list[_Section]:
@@ -133,24 +131,12 @@ def _sentences(parent: Chunk) -> list[_Sentence]:
         text = " ".join(parent.text[start:end].split())
         # A heading, a table's row or a formula is no sentence that could stand for its section.
         if _SHORTEST <= len(text) <= _LONGEST and re.search(r"[.!?。！？]\W*$", text) and _is_prose(text):
-            kept.append(_Sentence(text, _within(parent, start, end), frozenset(tokenise(text))))
+            kept.append(_Sentence(text, spans_within(parent.spans, start, end), frozenset(tokenise(text))))
     return kept
 
 
 def _is_prose(text: str) -> bool:
     return sum(char.isalpha() or char == " " for char in text) >= 0.8 * len(text)
-
-
-def _within(parent: Chunk, start: int, end: int) -> tuple[Span, ...]:
-    """The stretch of the pages' text that characters start to end of the chunk's text are."""
-    found, at = [], 0
-    for span in parent.spans:
-        length = span.end - span.start
-        first, last = max(start, at), min(end, at + length)
-        if first < last:
-            found.append(Span(page=span.page, start=span.start + first - at, end=span.start + last - at))
-        at += length + 1  # the line break between two spans
-    return tuple(found)
 
 
 def _idf(found: Sequence[_Section]) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Whether each configured endpoint can do what Quaere asks of it, and what to change where it can't.
 
-Costs four short calls an endpoint, none of them cached.
+Costs three short calls an endpoint, none of them kept.
 """
 
 from __future__ import annotations

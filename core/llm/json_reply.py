@@ -1,4 +1,4 @@
-"""A reply's JSON as a model: asked for in three ways, mended, validated."""
+"""A reply's JSON as a model: asked for in the way that the endpoint takes, mended, validated."""
 
 from __future__ import annotations
 

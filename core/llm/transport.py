@@ -1,6 +1,6 @@
 """One endpoint on the wire: requests sent over the `openai` SDK, tried again where that can help, taken apart.
 
-Every attempt is reserved in the account before it is sent, and charged to it whatever comes of it.
+Every attempt is reserved in the account before it is sent, and charged to it unless it was refused.
 """
 
 from __future__ import annotations

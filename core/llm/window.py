@@ -108,7 +108,7 @@ class _Listing(BaseModel):
 
 
 class Models:
-    """What an endpoint says of its models, asked once. Every question to it is free and none may fail the caller."""
+    """What an endpoint says of its models. Every question to it is free and none may fail the caller."""
 
     def __init__(self, client: AsyncOpenAI, model: str) -> None:
         self._client = client.with_options(timeout=_PATIENCE_S, max_retries=0)
