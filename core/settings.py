@@ -86,6 +86,9 @@ class IngestSettings(Section):
     summaries: Literal["extract", "llm"] = Field(
         default="extract", description="llm: the extract role writes them, one call a section"
     )
+    max_seconds: float = Field(default=300, gt=0, le=86_400, description="to parse one document")
+    max_memory_mb: int = Field(default=2048, ge=256, le=1_000_000, description="of address space to parse one document")
+    max_pixels: int = Field(default=6_000_000, ge=10_000, le=400_000_000, description="of a page's picture")
 
 
 class ServeSettings(Section):

@@ -219,7 +219,7 @@ def _dropped(chars: list[str], at: int, loose: bool) -> bool:
 def line_boxes(page: Page, start: int, end: int) -> tuple[Box, ...]:
     """The boxes of characters `start` to `end` of the page's text, merged into one box a line."""
     merged: list[Box] = []
-    for box in page.boxes[start:end]:
+    for box in map(tuple, page.boxes[start:end].tolist()):
         if box[2] <= box[0] or box[3] <= box[1]:
             continue
         if merged and _on_line(merged[-1], box):

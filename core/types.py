@@ -6,13 +6,23 @@ Coordinates are PDF points with the origin at the top left of the page as it is 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 DocumentStatus = Literal["processing", "ready", "ready_with_gaps", "failed"]
 RouteKind = Literal["fact", "relation", "summary", "chat"]
 Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+def _as_boxes(boxes: object) -> object:
+    return np.asarray(boxes, dtype=np.float32).reshape(-1, 4)
+
+
+# (n, 4) float32: a tuple a character would take six times the memory.
+Boxes = Annotated[NDArray[np.float32], BeforeValidator(_as_boxes)]
 
 
 class Frozen(BaseModel):
@@ -20,7 +30,7 @@ class Frozen(BaseModel):
 
 
 class Gap(Frozen):
-    """A page that could not be read, and why. page 0 means the document as a whole."""
+    """A page that could not be read, or not all of it, and why. page 0 means the document as a whole."""
 
     page: int = Field(ge=0)
     reason: str
@@ -50,11 +60,21 @@ class Span(Frozen):
 class Page(Frozen):
     """A page's text in reading order, and a box for each of its characters (zero area for added blanks)."""
 
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
     number: int = Field(ge=1)
     width: float
     height: float
     text: str
-    boxes: tuple[Box, ...] = Field(repr=False)
+    boxes: Boxes = Field(repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Page):
+            return NotImplemented
+        mine = (self.number, self.width, self.height, self.text)
+        return mine == (other.number, other.width, other.height, other.text) and np.array_equal(self.boxes, other.boxes)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Block(Frozen):
@@ -229,7 +249,7 @@ class PageView(Frozen):
     height: float
     text: str
     highlights: tuple[Box, ...] = ()
-    gap: str = Field(default="", description="why the page has no text; empty when it has")
+    gap: str = Field(default="", description="why the page has no text, or lacks some; empty when it is whole")
 
 
 class SearchResult(Frozen):

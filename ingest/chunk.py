@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from core.text import sentences, text_of
 from core.types import Block, Chunk, Span
 from ingest.pdf import ParsedDocument
 
 SEPARATOR = " › "
+_WHOLE = ("list", "caption", "formula", "footnote")  # kinds that are not cut where they fit
 _SMALL_SECTION = 0.3  # of a parent: a section shorter than this is put together with its neighbour
 _WORD = re.compile(r"\w")
 _CLOSED = re.compile(r"[.!?:;。！？：][\"'”’)\]」』）]*$")
@@ -39,7 +41,7 @@ _Run = Sequence[_Unit]
 def chunk_document(
     document_id: str, sha256: str, parsed: ParsedDocument, child_chars: int, parent_chars: int
 ) -> tuple[list[Chunk], list[Chunk]]:
-    """(parents, children), each in the order of the text. Every word is in exactly one parent and one child.
+    """(parents, children), each in the order of the text, the footnotes behind all. A word is in one parent, one child.
 
     A parent has at most `parent_chars` characters; a child about `child_chars`, and at most a quarter more.
     A chunk's text is the text of its spans, one line break between two (core.text.text_of), so it can be cited.
@@ -49,7 +51,11 @@ def chunk_document(
     parents: list[Chunk] = []
     children: list[Chunk] = []
     limit = min(child_chars * 5 // 4, parent_chars)
-    for section in _sections(_units(parsed.blocks, texts, min(child_chars, parent_chars)), parent_chars):
+    body, notes = _apart(parsed.blocks)
+    units = _units(body, texts, min(child_chars, parent_chars))
+    paths = {unit.page: unit.path for unit in units}
+    footnotes = _units(notes, texts, min(child_chars, parent_chars), paths)
+    for section in [*_sections(units, parent_chars), *_by_page(footnotes)]:
         for run in _filled(section, parent_chars, parent_chars):
             parent = maker.make("parent", len(parents), run)
             parents.append(parent)
@@ -95,14 +101,32 @@ def _size(run: _Run) -> int:
     return sum(span.end - span.start for span in spans) + len(spans) - 1
 
 
-def _units(blocks: Sequence[Block], texts: dict[int, str], limit: int) -> list[_Unit]:
+def _apart(blocks: Sequence[Block]) -> tuple[list[Block], list[Block]]:
+    """(the text, the footnotes that end their page): a run of either is one stretch of a page."""
+    ends = {block.span.page: block.span.end for block in blocks if block.kind != "footnote"}
+    notes = [b for b in blocks if b.kind == "footnote" and b.span.start >= ends.get(b.span.page, 0)]
+    known = {id(block) for block in notes}
+    return [block for block in blocks if id(block) not in known], notes
+
+
+def _by_page(units: _Run) -> list[list[_Unit]]:
+    return [list(run) for _, run in groupby(units, key=lambda unit: unit.page)]
+
+
+def _units(
+    blocks: Sequence[Block], texts: dict[int, str], limit: int, paths: Mapping[int, tuple[str, ...]] | None = None
+) -> list[_Unit]:
+    """`paths`: the section that each page ends in, for footnotes, which are under no heading of their own."""
     found: list[_Unit] = []
     path: list[tuple[int, str]] = []
     for at, block in enumerate(blocks):
         text = texts[block.span.page][block.span.start : block.span.end]
         if block.kind == "heading":
             path = [(level, name) for level, name in path if level < block.level] + [(block.level, text)]
-        pieces = [piece for piece in _pieces(text, limit) if _WORD.search(text, *piece)]
+        whole = block.kind in _WHOLE and len(text) <= limit
+        pieces = [
+            piece for piece in ([(0, len(text))] if whole else _pieces(text, limit)) if _WORD.search(text, *piece)
+        ]
         runs_on = _runs_on(text, blocks[at + 1 : at + 2], block.span.page, texts)
         for number, (start, end) in enumerate(pieces):
             found.append(
@@ -110,7 +134,7 @@ def _units(blocks: Sequence[Block], texts: dict[int, str], limit: int) -> list[_
                     page=block.span.page,
                     start=block.span.start + start,
                     end=block.span.start + end,
-                    path=tuple(name for _, name in path),
+                    path=paths.get(block.span.page, ()) if paths is not None else tuple(name for _, name in path),
                     heading=block.level if block.kind == "heading" else 0,
                     reference=block.kind == "reference",
                     opens=number == 0,

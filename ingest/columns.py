@@ -7,12 +7,12 @@ consecutive fragments of prose stand side by side, row after row, with an empty 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from core.text import is_cjk
-from core.types import Box
+from core.types import Boxes
 
 _WORDS_A_CELL = 3.0  # prose has more on average, a table's cells fewer
 _CHARS_A_CELL = 12  # the same for scripts without blanks
@@ -21,50 +21,55 @@ _DIGITS = 0.15  # of a column of prose, at most so many characters are digits
 _UNFINISHED = re.compile(r"[^.!?:;。！？]$")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Fragment:
-    """Characters of one line without a wide gap; `size` is the font's in points on the page."""
+    """Characters of one line without a wide gap; `size` is the font's in points on the page.
+
+    `boxes` are on the page as it is shown; the edges are on the page turned so that the fragment runs to the right.
+    """
 
     text: str
-    boxes: tuple[Box, ...]
+    boxes: Boxes
     size: float
     bold: bool
-    upright: bool
-    hyphen: Box | None = None  # where a hyphen ends the line that perhaps only the line break made
-
-    @property
-    def left(self) -> float:
-        return self.boxes[0][0]
-
-    @property
-    def right(self) -> float:
-        return self.boxes[-1][2]
-
-    @property
-    def top(self) -> float:
-        return min(self.boxes[0][1], self.boxes[-1][1])
-
-    @property
-    def bottom(self) -> float:
-        return max(self.boxes[0][3], self.boxes[-1][3])
+    frame: int  # how it runs, see ingest.chars
+    upright: bool  # whether it runs as most of its page does
+    left: float
+    top: float
+    right: float
+    bottom: float
+    hyphen: Boxes | None = None  # where a hyphen ends the line that perhaps only the line break made
 
     @property
     def height(self) -> float:
         return self.bottom - self.top
 
-    def with_hyphen(self, box: Box) -> Fragment:
-        return replace(self, hyphen=box)
-
 
 def in_reading_order(fragments: Sequence[Fragment]) -> list[Fragment]:
     """The same fragments, columns that were interleaved one after the other."""
     rows: list[list[Fragment]] = []
-    for fragment in fragments:
+    for fragment in _lines_in_order(fragments):
         if rows and fragment.upright and _beside(rows[-1][-1], fragment):
             rows[-1].append(fragment)
         else:
             rows.append([fragment])
     return [fragment for band in _bands(rows) for fragment in band]
+
+
+def _lines_in_order(fragments: Sequence[Fragment]) -> Iterator[Fragment]:
+    """pdfium sorts the pieces of a line from left to right as they stand on the page: wrong for turned text."""
+    line: list[Fragment] = []
+    for fragment in fragments:
+        if line and not (fragment.frame == line[-1].frame != 0 and same_line(line[-1], fragment)):
+            yield from sorted(line, key=lambda f: f.left)
+            line = []
+        line.append(fragment)
+    yield from sorted(line, key=lambda f: f.left)
+
+
+def same_line(one: Fragment, other: Fragment) -> bool:
+    overlap = min(one.bottom, other.bottom) - max(one.top, other.top)
+    return overlap > 0.4 * min(one.height, other.height)
 
 
 def _beside(one: Fragment, other: Fragment) -> bool:

@@ -23,7 +23,10 @@ _REFERENCES = re.compile(
     r"^(?:\d{1,2}\.?\s+|[IVX]{1,5}\.\s+)?(references|bibliography|works cited|literature cited|参考文献|参考资料)\W*$",
     re.IGNORECASE,
 )
-_CAPTION = re.compile(r"^(?:(?:figure|fig\.|table|algorithm|listing)\s*[A-Z]?\.?\d+|[图圖表]\s*\d+)", re.IGNORECASE)
+_CAPTION = re.compile(
+    r"^(?:(?i:figure|fig\.?|table|tab\.|algorithm|listing|scheme|chart)\s*(?:[A-Z]?\.?\d+|[IVX]+\b)|(?:[图圖表図]|그림|표)\s*\d+)"
+    r"(?!\s+[a-z])"  # 'Figure 3 shows' opens a sentence
+)
 _BAD_TITLE = re.compile(
     r"^(untitled|microsoft|slide|\(?anonymous|\W*$)|\.(docx?|tex|pdf|dvi|indd|qxd|rtf|odt)$|^[\w.-]*\d{4,}[\w.-]*$",
     re.IGNORECASE,
@@ -31,7 +34,8 @@ _BAD_TITLE = re.compile(
 _YEAR = re.compile(r"\b(19|20)\d\d\b")
 _WORDS = re.compile(r"[^\W\d_]{3}|[\u3400-\u9fff]{2}")
 _LARGE = 1.12  # times the body's size
-_LONGEST = 160
+LONGEST = 160
+LONGEST_PLAIN = 40  # of a heading that has no look of its own, but is known by its words
 
 Look = tuple[float, bool]  # size to half a point, bold
 
@@ -49,7 +53,7 @@ class Style:
 
     def level(self, text: str, first: Fragment) -> int:
         """1 to 4 for a heading, 0 for anything else."""
-        if not first.upright or len(text) > _LONGEST or is_caption(text) or not _WORDS.search(text):
+        if not first.upright or len(text) > LONGEST or is_caption(text) or not _WORDS.search(text):
             return 0
         stands_out = self.is_large(first) or first.bold
         if _KNOWN.match(text) and (stands_out or text.isupper() or text[:1].isupper() or not text[:1].isascii()):
@@ -60,14 +64,17 @@ class Style:
         return self._unnumbered_level(text, first)
 
     def _unnumbered_level(self, text: str, first: Fragment) -> int:
-        letters = sum(char.isalpha() for char in text)
+        large = self.is_large(first)
+        if not (large and look(first) in self.numbered if self.numbered else large or first.bold):
+            return 0
+        letters = sum(map(str.isalpha, text))
         if text.endswith((".", ",", ";")) or letters < 0.6 * len(text.replace(" ", "")) or text[:1].islower():
             return 0
         if self.numbered:  # in a document with numbered headings, what looks like one of them
-            return 2 if self.is_large(first) and look(first) in self.numbered else 0
-        if self.is_large(first):
+            return 2
+        if large:
             return min(1 + sum(size > look(first)[0] for size in self.large), 3)
-        return 3 if first.bold and len(text) < 80 and first.size > self.body * 0.97 and text[:1].isalpha() else 0
+        return 3 if len(text) < 80 and first.size > self.body * 0.97 and text[:1].isalpha() else 0
 
 
 def style_of(fragments: Iterable[Fragment]) -> Style:

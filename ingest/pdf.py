@@ -13,6 +13,8 @@ import pypdfium2.raw as raw
 from core.errors import CorruptDocument, InvalidInput, NoText, PasswordNeeded
 from core.text import clean
 from core.types import Block, Gap, Page
+from ingest.damage import damaged_pages
+from ingest.forms import is_dynamic_form, open_forms, with_fields
 from ingest.glyphs import read_fragments
 from ingest.layout import RawPage, build_pages, pick_title
 
@@ -20,13 +22,14 @@ from ingest.layout import RawPage, build_pages, pick_title
 # A parse takes it page by page, so that a page can be drawn while a long document is read.
 PDFIUM_LOCK = threading.RLock()
 GARBAGE_SHARE = 0.3
+_SCAN = 0.5  # of a page's area
 _LETTER = (612.0, 792.0)  # for a page whose own size can't be read
 OnPage = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class ParsedDocument:
-    """`pages` holds every page, with empty text where `gaps` says why; `blocks` are in reading order."""
+    """`pages` holds every page; where text is missing, `gaps` says why. `blocks` are in reading order."""
 
     title: str
     pages: tuple[Page, ...]
@@ -43,11 +46,18 @@ def parse_pdf(path: Path, max_pages: int, password: str | None = None, on_page: 
         document = open_pdf(path, password)
     try:
         title, raw_pages = _read(document, path.name, max_pages, on_page)
+        with PDFIUM_LOCK:
+            encrypted = raw.FPDF_GetSecurityHandlerRevision(document) >= 0
+            dynamic = is_dynamic_form(document)
     finally:
         with PDFIUM_LOCK:
             document.close()
+    blank = [page.number for page in raw_pages if page.is_blank]
+    damaged = damaged_pages(path, blank, encrypted, password)
     pages, blocks = build_pages(raw_pages)
-    gaps = tuple(Gap(page=p.number, reason=p.gap) for p in raw_pages if p.gap)
+    gaps = tuple(Gap(page=p.number, reason=reason) for p in raw_pages if (reason := p.gap or damaged.get(p.number)))
+    if dynamic:
+        gaps = (Gap(page=0, reason="a dynamic XFA form: its content is made by Adobe Reader and can't be read"), *gaps)
     if not any(page.text for page in pages):
         raise _no_text(path.name, gaps)
     return ParsedDocument(title=pick_title(title, raw_pages), pages=pages, blocks=blocks, gaps=gaps)
@@ -86,6 +96,7 @@ def _not_opened(path: Path, error: pdfium.PdfiumError, password: str | None) -> 
 def _read(document: pdfium.PdfDocument, name: str, max_pages: int, on_page: OnPage | None) -> tuple[str, list[RawPage]]:
     with PDFIUM_LOCK:
         count = len(document)
+        open_forms(document)
         title = clean(document.get_metadata_value("Title"))
     if count > max_pages:
         raise InvalidInput(
@@ -124,15 +135,29 @@ def _read_open_page(page: pdfium.PdfPage, number: int) -> RawPage:
     width, height = page.get_size()
     textpage = page.get_textpage()
     try:
-        fragments, garbage, total = read_fragments(page, textpage)
+        read = read_fragments(page, textpage, lambda: _is_scan(page))
     finally:
         textpage.close()
-    gap = ""
-    if garbage > GARBAGE_SHARE * total:
-        fragments, gap = (), f"unreadable text: {min(garbage, total)} of {total} characters have no Unicode meaning"
+    fragments, gap = read.fragments, ""
+    if read.garbage > GARBAGE_SHARE * read.total:
+        lost = min(read.garbage, read.total)
+        fragments, gap = (), f"unreadable text: {lost} of {read.total} characters have no Unicode meaning"
     elif not fragments and _has_images(page):
         gap = "no text layer (a scan?)"
-    return RawPage(number, width, height, fragments, gap)
+    fragments = with_fields(page, fragments, read.frame)
+    gap = "" if fragments else gap
+    blank = not fragments and not gap and raw.FPDFPage_CountObjects(page) == 0
+    return RawPage(number, width, height, fragments, gap, (read.width, read.height), blank)
+
+
+def _is_scan(page: pdfium.PdfPage) -> bool:
+    """Whether one picture covers most of the page: then its text may be what was recognised in it."""
+    width, height = page.get_size()
+    for image in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3):
+        left, bottom, right, top = image.get_bounds()
+        if (right - left) * (top - bottom) > _SCAN * width * height:
+            return True
+    return False
 
 
 def _has_images(page: pdfium.PdfPage) -> bool:

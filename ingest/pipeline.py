@@ -19,7 +19,8 @@ from core.settings import ChunkSettings, IngestSettings
 from core.text import clean, embedding_text, text_hash
 from core.types import Document, Event, Gap
 from ingest.chunk import chunk_document
-from ingest.pdf import ParsedDocument, parse_pdf
+from ingest.pdf import ParsedDocument
+from ingest.sandbox import parse_in_child
 
 Tell = Callable[[Event], None]
 Summarise = Callable[[Document], Sequence[str]]
@@ -101,7 +102,7 @@ class Ingestor:
         def on_page(done: int, total: int) -> None:
             tell(Event(kind="ingest", document=name, step="parse", done=done, total=total))
 
-        parsed = parse_pdf(path, self.limits.max_pages, on_page=on_page)
+        parsed = parse_in_child(path, self.limits, on_page=on_page)
         document_id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"sha256:{sha256}"))
         parents, children = chunk_document(
             document_id, sha256, parsed, self.chunks.child_chars, self.chunks.parent_chars

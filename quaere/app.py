@@ -149,7 +149,8 @@ class App:
         )
         if not image:
             return view, b""
-        return view, await asyncio.to_thread(render_png, self._ingestor.file_of(found), page, boxes)
+        file, most = self._ingestor.file_of(found), self._ingestor.limits.max_pixels
+        return view, await asyncio.to_thread(render_png, file, page, boxes, max_pixels=most)
 
     async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
         self._check_embedder()

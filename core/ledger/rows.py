@@ -42,13 +42,12 @@ def page_row(document_id: str, page: Page) -> dict[str, Any]:
 
 def page_of(row: Row) -> Page:
     boxes = np.frombuffer(zlib.decompress(row["boxes"]), dtype=np.float32).reshape(-1, 4)
-    # model_construct: thousands of boxes that were validated when they were stored
-    return Page.model_construct(
+    return Page(
         number=row["number"],
         width=row["width"],
         height=row["height"],
         text=row["text"],
-        boxes=tuple(map(tuple, boxes.tolist())),
+        boxes=boxes,
     )
 
 

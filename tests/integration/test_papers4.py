@@ -16,9 +16,8 @@ from core.types import Chunk
 from ingest.chunk import chunk_document
 from ingest.pdf import ParsedDocument, parse_pdf
 from ingest.render import render_png
+from tests.support.data import HARD, PAPERS
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
-PAPERS, HARD = DATA / "papers4", DATA / "hard_pdfs"
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-")
 _QUOTES = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2032: "'"}
 
@@ -83,8 +82,7 @@ def test_hard_pdfs_are_read_or_refused(path: Path) -> None:
         parsed = parse_pdf(path, 1000)
         render_png(path, 1, [(10, 10, 90, 30)])
     except QuaereError as error:
-        # The Czech one has no way to Unicode in its font: refused until it can be read another way.
-        assert path.name == "cs_non_unicode_cmap.pdf" or case["expect"] not in ("text", "garbage_some")
+        assert case["expect"] not in ("text", "garbage_some")
         assert error.hint
         return
     assert not case["expect"].startswith(("error", "no_text")) and parsed.blocks

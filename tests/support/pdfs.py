@@ -66,3 +66,29 @@ def picture(canvas: Canvas) -> None:
     Image.new("L", (40, 40), 128).save(buffer, "PNG")
     buffer.seek(0)
     canvas.drawImage(ImageReader(buffer), 72, 200, 400, 400)
+
+
+def raw_pdf(
+    path: Path, content: bytes, filters: str = "", objects: str = "", page: str = "", rotation: int = 0
+) -> Path:
+    """A PDF of one letter page with `content` as it is; font /F1 is Helvetica."""
+    kind = f"/Filter {filters}" if filters else ""
+    parts = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Rotate {rotation} /Contents 4 0 R {page}"
+        f"/Resources << /Font << /F1 5 0 R >> {objects} >> >>".encode(),
+        f"<< /Length {len(content)} {kind} >>\nstream\n".encode() + content + b"\nendstream",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    out = bytearray(b"%PDF-1.7\n")
+    places = []
+    for number, part in enumerate(parts, 1):
+        places.append(len(out))
+        out += f"{number} 0 obj\n".encode() + part + b"\nendobj\n"
+    table = len(out)
+    out += f"xref\n0 {len(parts) + 1}\n0000000000 65535 f \n".encode()
+    out += b"".join(f"{place:010} 00000 n \n".encode() for place in places)
+    out += f"trailer << /Size {len(parts) + 1} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n".encode()
+    path.write_bytes(out)
+    return path

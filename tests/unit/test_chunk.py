@@ -12,7 +12,7 @@ from core.types import Block, Chunk, Page, Span
 from ingest.chunk import chunk_document
 from ingest.pdf import ParsedDocument
 
-Kind = Literal["heading", "text", "reference"]
+Kind = Literal["heading", "text", "list", "caption", "footnote", "reference"]
 Drawn = tuple[Kind, int, str]  # kind, level, text
 LONG = "The heron waits in the shallow water for an hour and then it strikes. "
 
@@ -45,7 +45,7 @@ prose = st.lists(st.tuples(word, mark), min_size=1, max_size=120).map(lambda p: 
 block = st.one_of(
     st.tuples(st.just("text"), st.just(0), prose),
     st.tuples(st.just("heading"), st.integers(1, 4), word),
-    st.tuples(st.just("reference"), st.just(0), prose),
+    st.tuples(st.sampled_from(["reference", "list", "caption", "footnote"]), st.just(0), prose),
     st.tuples(st.just("text"), st.just(0), st.just("----")),
 )
 documents = st.lists(st.lists(block, max_size=8), min_size=1, max_size=4)
@@ -124,3 +124,26 @@ def test_the_same_paragraph_twice_has_two_ids_and_a_second_run_the_same() -> Non
     first, second = chunked(document), chunked(document)
     assert first == second
     assert len({chunk.id for chunk in first[1]}) == len(first[1]) == 2
+
+
+def test_an_item_a_caption_and_a_footnote_stay_whole_where_they_fit() -> None:
+    item = "• The heron waits. It waits for long. " + LONG
+    for kind in ("list", "caption", "footnote"):
+        document = parsed([("text", 0, LONG * 2), (kind, 0, item.strip()), (kind, 0, item.strip())])
+        _, children = chunked(document, child=150)
+        assert sum(item.strip() in chunk.text for chunk in children) == 2
+
+
+def test_footnotes_come_last_under_the_section_of_their_page() -> None:
+    document = parsed(
+        [
+            ("heading", 1, "1 Birds"),
+            ("text", 0, LONG + "It goes on to"),
+            ("footnote", 0, "1 A note of the first page."),
+        ],
+        [("text", 0, "the next page. " + LONG), ("footnote", 0, "2 A note of the second page.")],
+    )
+    parents, children = chunked(document)
+    assert "It goes on to\nthe next page." in parents[0].text
+    assert [chunk.text for chunk in parents[1:]] == ["1 A note of the first page.", "2 A note of the second page."]
+    assert {chunk.section for chunk in children} == {"1 Birds"}

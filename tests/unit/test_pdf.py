@@ -11,7 +11,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from core.errors import CorruptDocument, InvalidInput, NoText, PasswordNeeded
 from core.text import line_boxes
-from core.types import Block
+from core.types import Block, Boxes
 from ingest.pdf import ParsedDocument, parse_pdf
 from ingest.render import render_png
 from tests.support.pdfs import HEIGHT, both, lines, pdf, picture, rows
@@ -239,9 +239,9 @@ def test_boxes_lie_on_the_word(tmp_path: Path, rotation: int) -> None:
         assert HEIGHT - top > HEIGHT - 200 > HEIGHT - bottom
 
 
-def _around(boxes: tuple[tuple[float, float, float, float], ...]) -> tuple[float, float, float, float]:
-    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
-    return min(lefts), min(tops), max(rights), max(bottoms)
+def _around(boxes: Boxes) -> tuple[float, float, float, float]:
+    (left, top), (right, bottom) = boxes[:, :2].min(axis=0).tolist(), boxes[:, 2:].max(axis=0).tolist()
+    return left, top, right, bottom
 
 
 def test_every_character_has_a_box_and_added_blanks_have_no_area(tmp_path: Path) -> None:
