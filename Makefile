@@ -10,7 +10,7 @@ QUESTION ?= How does HeronNet compare with Egret-2 three hours ahead?
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.ready
-	$(BIN)/quaere --library $(LIBRARY) add samples
+	$(BIN)/quaere --library $(LIBRARY) add samples/*.pdf
 	@echo
 	@echo 'Asking: $(QUESTION)'
 	@echo

@@ -47,10 +47,12 @@ def cite(sentence: Sentence, number: int, ledger: Ledger) -> Citation:
         document=passage.document,
         title=passage.title,
         page=spans[0].page,
+        anchor=pages[spans[0].page].anchor_at(spans[0].start),
         section=passage.section,
         quote="\n".join(pages[span.page].text[span.start : span.end] for span in spans),
         spans=spans,
         highlights=tuple(
             PageBoxes(page=span.page, boxes=line_boxes(pages[span.page], span.start, span.end)) for span in spans
         ),
+        ocr=any(page.ocr for page in pages.values()),
     )

@@ -69,7 +69,8 @@ class Service(Protocol):
     async def read_page(
         self, document: str, page: int, *, highlight: str = "", image: bool = True
     ) -> tuple[PageView, bytes]:
-        """The page, and a PNG of it with `highlight` (text that stands on it) marked; b'' without `image`."""
+        """The page, and a PNG of it with `highlight` (text that stands on it) marked; b'' without `image`, and for
+        what has no pages that could be drawn: any format but PDF."""
 
     async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
         """Ingest the file at an absolute path of this machine. The same bytes twice are one document."""

@@ -89,6 +89,8 @@ class IngestSettings(Section):
     max_seconds: float = Field(default=300, gt=0, le=86_400, description="to parse one document")
     max_memory_mb: int = Field(default=2048, ge=256, le=1_000_000, description="of address space to parse one document")
     max_pixels: int = Field(default=6_000_000, ge=10_000, le=400_000_000, description="of a page's picture")
+    ocr: bool = Field(default=True, description="read scanned pages, where the extra `ocr` is installed")
+    max_ocr_pages: int = Field(default=500, ge=1, le=100_000, description="of one document; about 3 s each")
 
 
 class ServeSettings(Section):

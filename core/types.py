@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 DocumentStatus = Literal["processing", "ready", "ready_with_gaps", "failed"]
+DocumentFormat = Literal["pdf", "markdown", "text", "html", "docx"]
 RouteKind = Literal["fact", "relation", "summary", "chat"]
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
@@ -41,6 +42,7 @@ class Document(Frozen):
     name: str = Field(description="display name: the file's own name, never a path")
     title: str = Field(description="from metadata or the first page's largest text; the name where there is neither")
     sha256: str
+    format: DocumentFormat = "pdf"
     pages: int = Field(ge=0)
     chunks: int = Field(default=0, ge=0, description="child chunks, the unit that is embedded")
     status: DocumentStatus
@@ -57,8 +59,18 @@ class Span(Frozen):
     end: int = Field(ge=0)
 
 
+class Anchor(Frozen):
+    """A name by which a place in a file can be linked: an HTML id, a heading's slug, a line 'L120'."""
+
+    start: int = Field(ge=0, description="character of the page's text where it stands")
+    name: str
+
+
 class Page(Frozen):
-    """A page's text in reading order, and a box for each of its characters (zero area for added blanks)."""
+    """A page's text in reading order, and a box for each of its characters (zero area for added blanks).
+
+    Only a PDF has pages that can be drawn. Of other files a page is a stretch of the text, without size or boxes.
+    """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -67,12 +79,18 @@ class Page(Frozen):
     height: float
     text: str
     boxes: Boxes = Field(repr=False)
+    anchors: tuple[Anchor, ...] = Field(default=(), description="in the order of the text")
+    ocr: bool = Field(default=False, description="the text was read from the page's picture")
+
+    def anchor_at(self, start: int) -> str:
+        """The name nearest before that character; '' where there is none."""
+        return next((anchor.name for anchor in reversed(self.anchors) if anchor.start <= start), "")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Page):
             return NotImplemented
-        mine = (self.number, self.width, self.height, self.text)
-        return mine == (other.number, other.width, other.height, other.text) and np.array_equal(self.boxes, other.boxes)
+        same = all(getattr(self, name) == getattr(other, name) for name in Page.model_fields if name != "boxes")
+        return same and np.array_equal(self.boxes, other.boxes)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -140,6 +158,11 @@ class PageBoxes(Frozen):
     boxes: tuple[Box, ...] = Field(description="one box a line of text")
 
 
+def _place(page: int, anchor: str, ocr: bool) -> str:
+    """'page 3', 'page 3 (#results)', 'page 3, OCR text'."""
+    return f"page {page}" + (f" (#{anchor})" if anchor else "") + (", OCR text" if ocr else "")
+
+
 class Citation(Frozen):
     """A verbatim quote: `quote` is character for character what stands in the text of the page."""
 
@@ -148,10 +171,16 @@ class Citation(Frozen):
     document: str
     title: str
     page: int
+    anchor: str = Field(default="", description="where in the file, e.g. an HTML id; empty in a PDF")
     section: str = ""
     quote: str
     spans: tuple[Span, ...]
     highlights: tuple[PageBoxes, ...] = ()
+    ocr: bool = Field(default=False, description="the quote was read from a scan, and may be misread")
+
+    @property
+    def place(self) -> str:
+        return _place(self.page, self.anchor, self.ocr)
 
 
 class Claim(Frozen):
@@ -238,18 +267,25 @@ class Turn(Frozen):
 
 
 class PageView(Frozen):
-    """What `read_page` returns beside the image."""
+    """What `read_page` returns beside the image, which only a PDF's page has."""
 
     document_id: str
     document: str
     title: str
+    format: DocumentFormat = "pdf"
     page: int
     pages: int
     width: float
     height: float
     text: str
+    anchor: str = Field(default="", description="where in the file the page begins, e.g. an HTML id")
     highlights: tuple[Box, ...] = ()
     gap: str = Field(default="", description="why the page has no text, or lacks some; empty when it is whole")
+    ocr: bool = Field(default=False, description="the text was read from the page's picture, and may be misread")
+
+    @property
+    def place(self) -> str:
+        return _place(self.page, self.anchor, self.ocr)
 
 
 class SearchResult(Frozen):
@@ -278,6 +314,6 @@ class Event(Frozen):
     stage: TraceStep | None = None
     text: str = ""
     document: str = ""
-    step: str = Field(default="", description="ingest: parse, chunk, embed, index, done, failed")
+    step: str = Field(default="", description="ingest: parse, ocr, chunk, embed, index, done, failed")
     done: int = 0
     total: int = 0

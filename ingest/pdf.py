@@ -37,10 +37,17 @@ class ParsedDocument:
     gaps: tuple[Gap, ...]
 
 
-def parse_pdf(path: Path, max_pages: int, password: str | None = None, on_page: OnPage | None = None) -> ParsedDocument:
+def parse_pdf(
+    path: Path,
+    max_pages: int,
+    password: str | None = None,
+    on_page: OnPage | None = None,
+    need_text: bool = True,
+) -> ParsedDocument:
     """Read a text PDF, about 15 ms a page. Nothing is rendered and no image is decoded.
 
-    Raises CorruptDocument, PasswordNeeded, NoText (no page has text), InvalidInput (more than `max_pages`).
+    Raises CorruptDocument, PasswordNeeded, InvalidInput (more than `max_pages`); NoText where no page has text, unless
+    that is not needed.
     """
     with PDFIUM_LOCK:
         document = open_pdf(path, password)
@@ -58,8 +65,8 @@ def parse_pdf(path: Path, max_pages: int, password: str | None = None, on_page: 
     gaps = tuple(Gap(page=p.number, reason=reason) for p in raw_pages if (reason := p.gap or damaged.get(p.number)))
     if dynamic:
         gaps = (Gap(page=0, reason="a dynamic XFA form: its content is made by Adobe Reader and can't be read"), *gaps)
-    if not any(page.text for page in pages):
-        raise _no_text(path.name, gaps)
+    if need_text and not any(page.text for page in pages):
+        raise no_text(path.name, gaps)
     return ParsedDocument(title=pick_title(title, raw_pages), pages=pages, blocks=blocks, gaps=gaps)
 
 
@@ -111,11 +118,14 @@ def _read(document: pdfium.PdfDocument, name: str, max_pages: int, on_page: OnPa
     return " ".join(title.split()), pages
 
 
-def _no_text(name: str, gaps: tuple[Gap, ...]) -> NoText:
+def no_text(name: str, gaps: tuple[Gap, ...]) -> NoText:
     reason = gaps[0].reason if gaps else "its pages are blank"
     if reason.startswith("no text layer"):
         reason = "no text layer, looks like a scan"
-    return NoText(f"{name} has no text that can be read: {reason}", hint="run it through OCR first, then add it")
+    return NoText(
+        f"{name} has no text that can be read: {reason}",
+        hint="the extra quaere[ocr] reads scans; or run it through OCR first",
+    )
 
 
 def _read_page(document: pdfium.PdfDocument, number: int) -> RawPage:

@@ -13,13 +13,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from core.errors import InvalidInput, LibraryError, NotFound
+from core.formats import KINDS
 from core.ledger import Ledger
 from core.ports import Embedder, Index
 from core.settings import ChunkSettings, IngestSettings
 from core.text import clean, embedding_text, text_hash
-from core.types import Document, Event, Gap
+from core.types import Document, DocumentFormat, Event, Gap
 from ingest.chunk import chunk_document
-from ingest.pdf import ParsedDocument
+from ingest.formats.reader import ending_of, format_of
+from ingest.ocr import ScanReader, without_engine
+from ingest.pdf import ParsedDocument, no_text
 from ingest.sandbox import parse_in_child
 
 Tell = Callable[[Event], None]
@@ -39,6 +42,7 @@ class Ingestor:
     chunks: ChunkSettings
     limits: IngestSettings
     batch_size: int
+    scans: ScanReader | None = None  # what reads scanned pages, where it is installed and wanted
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -56,7 +60,7 @@ class Ingestor:
             if known is not None and known.status in READY:
                 tell(Event(kind="ingest", document=known.name, step="done", done=1, total=1))
                 return known
-            name = clean(name or path.name).replace("\n", " ").strip()[:200] or "document.pdf"
+            name = clean(name or path.name).replace("\n", " ").strip()[:200] or "document"
             document = known or self._parsed(path, name, sha256, tell)
             self._embed(document, tell)
             return self._publish(self._summarised(document, tell, summarise), tell)
@@ -76,7 +80,7 @@ class Ingestor:
                     self._embed(document, tell)
 
     def file_of(self, document: Document) -> Path:
-        return self.files / f"{document.sha256}.pdf"
+        return self.files / f"{document.sha256}{ending_of(document.format)}"
 
     def sweep(self) -> None:
         """Delete stored files that no document names: left by a kill between two steps."""
@@ -89,7 +93,7 @@ class Ingestor:
         if not path.exists():
             raise NotFound(f"no such file: {path}")
         if not path.is_file():
-            raise InvalidInput(f"not a file: {path}", hint="give a PDF file, or a folder of them to `quaere add`")
+            raise InvalidInput(f"not a file: {path}", hint=f"give a {KINDS} file, or a folder of them to `quaere add`")
         size = path.stat().st_size
         if size > self.limits.max_file_mb * 1_000_000:
             raise InvalidInput(
@@ -102,18 +106,32 @@ class Ingestor:
         def on_page(done: int, total: int) -> None:
             tell(Event(kind="ingest", document=name, step="parse", done=done, total=total))
 
-        parsed = parse_in_child(path, self.limits, on_page=on_page)
+        kind = format_of(path, name)
+        parsed = parse_in_child(path, kind, self.limits, on_page=on_page, need_text=kind != "pdf")
+        if kind == "pdf":
+            parsed = self._with_scans(path, parsed, name, tell)
         document_id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"sha256:{sha256}"))
         parents, children = chunk_document(
             document_id, sha256, parsed, self.chunks.child_chars, self.chunks.parent_chars
         )
-        document = _document(document_id, name, sha256, parsed, len(children))
+        document = _document(document_id, name, sha256, kind, parsed, len(children))
         self._keep(path, self.file_of(document))
         # References are found by their words alone: as vectors they crowd content out, and cost a fifth of the time.
         embedded = [child for child in children if not child.is_reference]
         hashes = {c.id: text_hash(embedding_text(document.title, c.section, c.text)) for c in embedded}
         self.ledger.store_parse(document, parsed.pages, [*parents, *children], hashes)
         return document
+
+    def _with_scans(self, path: Path, parsed: ParsedDocument, name: str, tell: Tell) -> ParsedDocument:
+        """Its scanned pages read, where they can be. Raises NoText where no page has text in the end."""
+
+        def on_scan(done: int, total: int) -> None:
+            tell(Event(kind="ingest", document=name, step="ocr", done=done, total=total))
+
+        parsed = self.scans.read(path, parsed, on_scan) if self.scans else without_engine(parsed)
+        if not any(page.text for page in parsed.pages):
+            raise no_text(name, parsed.gaps)
+        return parsed
 
     def _keep(self, path: Path, target: Path) -> None:
         partial = target.with_suffix(".partial")
@@ -164,12 +182,15 @@ class Ingestor:
             index.sync()
 
 
-def _document(document_id: str, name: str, sha256: str, parsed: ParsedDocument, children: int) -> Document:
+def _document(
+    document_id: str, name: str, sha256: str, kind: DocumentFormat, parsed: ParsedDocument, children: int
+) -> Document:
     return Document(
         id=document_id,
         name=name,
         title=parsed.title or name,
         sha256=sha256,
+        format=kind,
         pages=len(parsed.pages),
         chunks=children,
         status="processing",

@@ -6,7 +6,9 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pypdfium2 as pdfium
+from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from core.errors import CorruptDocument, InvalidInput
@@ -30,18 +32,30 @@ def render_png(
 
     Raises InvalidInput (no such page), CorruptDocument, PasswordNeeded.
     """
+    image, scale = _page_image(path, number, scale, password, max_pixels)
+    return _png(_marked(image, highlights, scale))
+
+
+def _page_image(
+    path: Path, number: int, scale: float, password: str | None, max_pixels: int
+) -> tuple[Image.Image, float]:
     with PDFIUM_LOCK:
         document = open_pdf(path, password)
         try:
             count = len(document)
             if not 1 <= number <= count:
                 raise InvalidInput(f"{path.name} has no page {number}", hint=f"it has pages 1 to {count}")
-            image, scale = _drawn(document, number, scale, max_pixels)
+            return _drawn(document, number, scale, max_pixels)
         except (pdfium.PdfiumError, MemoryError):
             raise CorruptDocument(f"page {number} can't be drawn", hint="its text can still be read") from None
         finally:
             document.close()
-    return _png(_marked(image, highlights, scale))
+
+
+def draw_page(path: Path, number: int, scale: float, max_pixels: int = MAX_PIXELS) -> tuple[NDArray[np.uint8], float]:
+    """(the page's picture, (height, width, 3) RGB, and the pixels a point that it has). Raises as `render_png` does."""
+    image, scale = _page_image(path, number, scale, None, max_pixels)
+    return np.asarray(image), scale
 
 
 def _drawn(document: pdfium.PdfDocument, number: int, scale: float, max_pixels: int) -> tuple[Image.Image, float]:

@@ -79,7 +79,7 @@ def _passage_line(number: int, passage: Passage) -> str:
 def answer_text(answer: Answer) -> str:
     """The answer for a reader of plain text: its text, then each citation with document, page and quote."""
     lines = [answer.text]
-    lines += [f"[{c.number}] {c.document}, page {c.page}: “{c.quote}”" for c in answer.citations]
+    lines += [f"[{c.number}] {c.document}, {c.place}: “{c.quote}”" for c in answer.citations]
     if answer.nearest:
         lines += ["Nearest passages:", *(_passage_line(n, p) for n, p in enumerate(answer.nearest, 1))]
     lines += [f"Note: {step.stage}: {step.degraded}" for step in answer.trace if step.degraded]
@@ -88,7 +88,7 @@ def answer_text(answer: Answer) -> str:
 
 def _page_content(view: PageView, png: bytes) -> list[mcp_types.ContentBlock]:
     text = view.text or f"(no text: {view.gap or 'the page is empty'})"
-    heading = f"{view.document}, page {view.page} of {view.pages}"
+    heading = f"{view.document}, {view.place}, of {view.pages}"
     blocks: list[mcp_types.ContentBlock] = [mcp_types.TextContent(type="text", text=f"{heading}\n\n{text}")]
     if png:
         blocks.append(Image(data=png, format="png").to_image_content())
@@ -151,7 +151,7 @@ def _add_read_page(server: FastMCP[Any], service: Service) -> None:
         highlight: Annotated[str, Field(max_length=20_000, description="Text on the page to be marked.")] = "",
         image: Annotated[bool, Field(description="Whether to send a picture of the page too.")] = True,
     ) -> ToolResult:
-        """One page of a document: its text in reading order and a picture of it, with `highlight` marked.
+        """One page of a document: its text in reading order and, of a PDF, a picture of it with `highlight` marked.
         Use it to check a citation where it stands."""
         view, png = await service.read_page(document, page, highlight=highlight, image=image)
         return ToolResult(content=_page_content(view, png), structured_content=view.model_dump(mode="json"))

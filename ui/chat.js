@@ -16,7 +16,7 @@ document.addEventListener("click", (event) => {
     return;
   }
   const page = event.target.closest(".q-page");
-  if (page) {
+  if (page && page.querySelector("img")) {
     page.classList.toggle("large");
     toHighlight(page);
   }
@@ -25,6 +25,12 @@ document.addEventListener("click", (event) => {
 let shown = "";
 const toHighlight = (page) => {
   const image = page.querySelector("img");
+  const mark = page.querySelector("mark");
+  if (mark) {
+    const below = mark.getBoundingClientRect().top - page.getBoundingClientRect().top;
+    page.scrollTop = Math.max(0, page.scrollTop + below - page.clientHeight / 3);
+  }
+  if (!image) return;
   const move = () => {
     page.scrollTop = Math.max(0, Number(page.dataset.top) * image.offsetHeight - page.clientHeight / 3);
   };

@@ -20,6 +20,7 @@ import gradio as gr
 from fastapi import FastAPI
 
 from core.errors import NotFound, QuaereError
+from core.formats import SUFFIXES
 from core.ports import OnEvent, Service
 from core.settings import ServeSettings
 from core.types import Answer, Document, Event
@@ -48,7 +49,7 @@ BRAND = (
     "<span class='q-why'>Ask your papers. Every sentence leads back to a page.</span></div>"
 )
 INVITATION = "### Ask your papers\nEach sentence of the answer leads back to a page."
-BEGIN = "### Add a PDF to begin\nOpen **Library** and choose one or several."
+BEGIN = "### Add a document to begin\nOpen **Library** and choose one or several."
 
 
 class Page:
@@ -231,7 +232,12 @@ def _panel() -> tuple[gr.Tabs, gr.HTML, gr.HTML, gr.UploadButton, gr.HTML]:
         with gr.Tab("Library", id="library"):
             notice = gr.HTML("", elem_id="notice")
             upload = gr.UploadButton(
-                "Add PDFs", elem_id="upload", file_count="multiple", file_types=[".pdf"], variant="primary", size="md"
+                "Add documents",
+                elem_id="upload",
+                file_count="multiple",
+                file_types=list(SUFFIXES),
+                variant="primary",
+                size="md",
             )
             library = gr.HTML("", elem_id="library", js_on_load=ON_REMOVE)
     return tabs, source, notice, upload, library

@@ -12,6 +12,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from core.errors import QuaereError
+from core.text import find_quote
 from core.types import Answer, Citation, Document, PageView, Passage, TraceStep, Turn
 
 Message = dict[str, Any]
@@ -204,17 +205,17 @@ def _card(key: str, mark: str, place: Markup, quote: str) -> Markup:
     ).format(key, mark, place, short(quote))
 
 
-def _where(document: str, page: int, section: str) -> Markup:
-    where = Markup("<b>{}</b>, page {}").format(document, page)
+def _where(document: str, place: str, section: str) -> Markup:
+    where = Markup("<b>{}</b>, {}").format(document, place)
     return where + _span("section", f" · {section}") if section else where
 
 
 def _citation(key: str, citation: Citation) -> Markup:
-    return _card(key, str(citation.number), _where(citation.document, citation.page, citation.section), citation.quote)
+    return _card(key, str(citation.number), _where(citation.document, citation.place, citation.section), citation.quote)
 
 
 def _nearest(key: str, passage: Passage) -> Markup:
-    return _card(key, "≈", _where(passage.document, passage.page, passage.section), passage.best_child)
+    return _card(key, "≈", _where(passage.document, f"page {passage.page}", passage.section), passage.best_child)
 
 
 # --- the panel
@@ -226,23 +227,36 @@ NO_SOURCE = Markup(
 
 
 def source(target: Target, view: PageView, png: bytes, key: str = "") -> Markup:
+    shown = f"{key}/{view.document_id}/{view.page}"
     picture = _div("empty", view.gap or "This page has no picture.")
-    if png:
+    if view.format != "pdf":
+        picture = _text_page(target.quote, view, shown)
+    elif png:
         top = view.highlights[0][1] / view.height if view.highlights and view.height else 0
         picture = Markup(
             "<div class='q-page' tabindex='0' data-top='{:.4f}' data-key='{}' title='Click to enlarge'>"
             "<img alt='Page {} of {}' src='data:image/png;base64,{}'></div>"
-        ).format(top, f"{key}/{view.document_id}/{view.page}", view.page, view.document, base64.b64encode(png).decode())
+        ).format(top, shown, view.page, view.document, base64.b64encode(png).decode())
     return Markup(
-        "<figure class='q-source'><figcaption><b>{}</b>, page {} <span class='q-why'>of {}</span></figcaption>"
+        "<figure class='q-source'><figcaption><b>{}</b>, {} <span class='q-why'>of {}</span></figcaption>"
         "<blockquote>{}</blockquote>{}</figure>"
-    ).format(target.document, view.page, view.pages, short(target.quote, 400), picture)
+    ).format(target.document, view.place, view.pages, short(target.quote, 400), picture)
+
+
+def _text_page(quote: str, view: PageView, key: str) -> Markup:
+    """The text of a page that can't be drawn, with the quote marked where it stands."""
+    start, end = find_quote(quote, view.text) or (0, 0)
+    marked = Markup("<mark>{}</mark>").format(view.text[start:end]) if end else Markup()
+    return Markup("<div class='q-page q-plain' tabindex='0' data-key='{}'>{}{}{}</div>").format(
+        key, view.text[:start], marked, view.text[end:]
+    )
 
 
 def library(documents: Sequence[Document]) -> Markup:
     if not documents:
         return Markup(
-            "<div class='q-empty'><b>Add a PDF to begin</b><br>Its pages are read on this machine and stay here.</div>"
+            "<div class='q-empty'><b>Add a document to begin</b><br>"
+            "Its pages are read on this machine and stay here.</div>"
         )
     return Markup("<ul class='q-library'>{}</ul>").format(_join(map(_document, documents)))
 

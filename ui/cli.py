@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.errors import InvalidInput, QuaereError
+from core.formats import KINDS, SUFFIXES
 from ui import terminal
 
 if TYPE_CHECKING:  # not loaded for --help, which has to come at once
@@ -47,7 +48,7 @@ def common(
 @app.command()
 def add(
     context: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(help="PDF files, or folders of them.")],
+    paths: Annotated[list[Path], typer.Argument(help=f"{KINDS} files, or folders of them.")],
     as_json: Json = False,
 ) -> None:
     """Add documents. What is there already is not added twice; an interrupted run continues."""
@@ -55,7 +56,7 @@ def add(
     async def work(service: Service) -> None:
         failures = 0
         with terminal.Progress() as progress:
-            for file in _pdfs(paths):
+            for file in _files(paths):
                 try:
                     document = await service.add_document(str(file.resolve()), name=file.name, on_event=progress.event)
                 except QuaereError as error:
@@ -127,7 +128,7 @@ def page(
     context: typer.Context,
     document: str,
     number: Annotated[int, typer.Argument(min=1, help="Page, from 1.")],
-    image: Annotated[Path | None, typer.Option(help="Write the page's image to this PNG file.")] = None,
+    image: Annotated[Path | None, typer.Option(help="Write the image of a PDF's page to this PNG file.")] = None,
     highlight: Annotated[str, typer.Option(help="Text of the page to mark in the image.")] = "",
     as_json: Json = False,
 ) -> None:
@@ -135,8 +136,12 @@ def page(
 
     async def work(service: Service) -> None:
         view, png = await service.read_page(document, number, highlight=highlight, image=image is not None)
+        if image is not None and not png:
+            raise InvalidInput(f"{view.document} has no pages to draw: only a PDF has", hint="leave out --image")
         if image is not None:
             image.write_bytes(png)
+        if view.ocr and not as_json:
+            print(f"{view.place}: read from a scan, and may be misread", file=sys.stderr)
         _print(view, as_json, lambda shown: shown.text or f"(no text: {shown.gap or 'a blank page'})")
 
     _run(context, work, as_json)
@@ -300,17 +305,20 @@ def _settings(context: typer.Context) -> Settings:
         raise typer.Exit(error.exit_code) from None
 
 
-def _pdfs(paths: list[Path]) -> list[Path]:
-    """The files themselves, and of folders every PDF below them, in the order of names."""
+def _files(paths: list[Path]) -> list[Path]:
+    """The files themselves, and of folders what can be read below them, in the order of names; nothing hidden."""
     found: list[Path] = []
     for path in paths:
-        inside = (
-            sorted(p for p in path.rglob("*") if p.suffix.lower() == ".pdf" and p.is_file()) if path.is_dir() else []
-        )
+        inside = sorted(p for p in path.rglob("*") if _is_wanted(p, path)) if path.is_dir() else []
         if path.is_dir() and not inside:
-            raise InvalidInput(f"no PDF below {path}")
+            raise InvalidInput(f"no document below {path}", hint=f"files that can be read end in {', '.join(SUFFIXES)}")
         found += inside or [path]
     return found
+
+
+def _is_wanted(file: Path, folder: Path) -> bool:
+    hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+    return file.suffix.lower() in SUFFIXES and not hidden and file.is_file()
 
 
 def _print(value: BaseModel, as_json: bool, text: Callable[[Any], str]) -> None:

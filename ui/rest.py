@@ -160,8 +160,10 @@ def _add_pages(router: APIRouter, tools: Tools) -> None:
         responses={200: {"content": {"image/png": {}}}},
     )
     async def page_image(document: str, page: int, highlight: Annotated[str, Query()] = "") -> Response:
-        """The page as a PNG, with `highlight` (text that stands on it) marked."""
-        _, png = await tools.read_page(document, page, highlight=highlight, image=True)
+        """A PDF's page as a PNG, with `highlight` (text that stands on it) marked. Other files have no such pages."""
+        view, png = await tools.read_page(document, page, highlight=highlight, image=True)
+        if not png:
+            raise NotFound(f"{view.document} has no pages to draw: only a PDF has", hint="read the page's text instead")
         return Response(png, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
 
 
@@ -186,7 +188,7 @@ def _add_documents(router: APIRouter, service: Service, max_mb: int) -> None:
         responses={200: {"model": list[Document], "description": "All of them were there already"}},
     )
     async def add_documents(request: Request, response: Response) -> list[Document]:
-        """Add PDF files. The first that is refused ends the call; those before it stay."""
+        """Add PDF, Markdown, text, HTML or DOCX files. The first refused one ends the call; those before it stay."""
         before = {document.id for document in await service.list_documents()}
         added: list[Document] = []
         async with received(request, max_mb) as files:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.llm.doctor import EndpointReport
     from core.types import Answer, Document, Event, Health, KeptReplies, SearchResult
 
-STEPS = {"parse": "reading", "embed": "embedding", "index": "indexing", "done": "ready"}
+STEPS = {"parse": "reading", "ocr": "reading scans", "embed": "embedding", "index": "indexing", "done": "ready"}
 
 
 class Progress:
@@ -96,7 +96,7 @@ class Stream:
 def answer_text(answer: Answer) -> str:
     lines = [_wrapped(answer.text), ""]
     for citation in answer.citations:
-        lines.append(f"[{citation.number}] {citation.title} ({citation.document}), page {citation.page}")
+        lines.append(f"[{citation.number}] {citation.title} ({citation.document}), {citation.place}")
         lines.append(_wrapped(f"“{' '.join(citation.quote.split())}”", "    "))
     for passage in answer.nearest:
         lines.append(f"nearest: {passage.title} ({passage.document}), page {passage.page}")

@@ -17,6 +17,7 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from core.errors import InvalidInput
+from core.formats import SUFFIXES
 
 MAX_NAME = 200
 MAX_FILES = 100
@@ -36,6 +37,12 @@ def display_name(sent: str | None) -> str:
         kept = dot + suffix if stem and len(suffix) <= 10 else ""
         name = name[: MAX_NAME - len(kept)] + kept
     return name if name.strip(". ") else "document.pdf"
+
+
+def _ending(sent: str | None) -> str:
+    """What the file's name ends in, where that is a kind that is read: it helps to tell what the file is."""
+    suffix = Path(display_name(sent)).suffix.lower()
+    return suffix if suffix in SUFFIXES else ""
 
 
 def _too_large(max_mb: int) -> UploadTooLarge:
@@ -77,7 +84,7 @@ async def received(request: Request, max_mb: int) -> AsyncIterator[list[tuple[Pa
     if not files:
         raise InvalidInput("no file in the form", hint="curl -F files=@paper.pdf …")
     with tempfile.TemporaryDirectory(prefix="quaere-upload-") as folder:
-        kept = [(Path(folder) / f"{number}.pdf", file) for number, file in enumerate(files, 1)]
+        kept = [(Path(folder) / f"{number}{_ending(file.filename)}", file) for number, file in enumerate(files, 1)]
         for path, file in kept:
             await anyio.to_thread.run_sync(_copy, file.file, path)
             await file.close()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.types import Chunk, Document, Gap, Page, Span, Summary
+from core.types import Anchor, Chunk, Document, Gap, Page, Span, Summary
 
 Row = Mapping[str, Any]
 
@@ -37,6 +37,8 @@ def page_row(document_id: str, page: Page) -> dict[str, Any]:
         "height": page.height,
         "text": page.text,
         "boxes": zlib.compress(boxes, 1),
+        "anchors": json.dumps([[anchor.start, anchor.name] for anchor in page.anchors], ensure_ascii=False),
+        "ocr": page.ocr,
     }
 
 
@@ -48,6 +50,8 @@ def page_of(row: Row) -> Page:
         height=row["height"],
         text=row["text"],
         boxes=boxes,
+        anchors=tuple(Anchor(start=start, name=name) for start, name in json.loads(row["anchors"])),
+        ocr=bool(row["ocr"]),
     )
 
 

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, String, Table, Text
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    false,
+)
 
 metadata = MetaData(
     naming_convention={"ix": "ix_%(table_name)s_%(column_0_name)s", "fk": "fk_%(table_name)s_%(column_0_name)s"}
@@ -20,6 +33,7 @@ documents = Table(
     Column("name", Text, nullable=False),
     Column("title", Text, nullable=False),
     Column("sha256", String(64), nullable=False, unique=True),
+    Column("format", String(20), nullable=False, server_default="pdf"),
     Column("pages", Integer, nullable=False),
     Column("chunks", Integer, nullable=False),
     Column("status", String(20), nullable=False),
@@ -37,6 +51,8 @@ pages = Table(
     Column("height", Float, nullable=False),
     Column("text", Text, nullable=False),
     Column("boxes", LargeBinary, nullable=False),  # zlib of float32, four a character
+    Column("anchors", Text, nullable=False, server_default="[]"),  # JSON: [[start, name], …]
+    Column("ocr", Boolean, nullable=False, server_default=false()),
 )
 Index("ux_pages_document_id_number", pages.c.document_id, pages.c.number, unique=True)
 

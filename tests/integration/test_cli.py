@@ -72,7 +72,7 @@ def test_list_search_page_health(library: Path, tmp_path: Path) -> None:
         (("remove", "none.pdf"), 3, "no document"),
         (("add", "/nowhere.pdf"), 3, "no such file"),
         (("page", "tidemark.pdf", "99"), 3, "pages 1 to 2"),
-        (("add", "README.md"), 4, "not a PDF"),
+        (("add", "docs/screenshots/chat-1280-after.png"), 4, "no kind that can be read"),
     ],
 )
 def test_errors_say_what_to_do(library: Path, arguments: tuple[str, ...], code: int, says: str) -> None:
@@ -174,3 +174,23 @@ def test_remove(tmp_path: Path) -> None:
     assert quaere(folder, "add", str(SAMPLES[0])).returncode == 0
     assert quaere(folder, "remove", SAMPLES[0].name).returncode == 0
     assert json.loads(quaere(folder, "list", "--json").stdout) == []
+
+
+def test_a_folder_gives_every_kind_of_file_and_nothing_hidden(tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    (folder / "deep").mkdir(parents=True)
+    (folder / ".cache").mkdir()
+    (folder / "deep" / "gulls.md").write_text("# Gulls\n\nThe gull has 2 wings.\n")
+    (folder / "terns.HTML").write_text("<p id=a>The tern has 2 wings.")
+    (folder / "auks.txt").write_text("The auk has 2 wings.")
+    (folder / ".cache" / "secret.txt").write_text("Not this.")
+    (folder / "data.csv").write_text("not,this")
+    added = quaere(tmp_path / "library", "add", str(folder), "--json")
+    assert added.returncode == 0, added.stderr
+    formats = {(found["name"], found["format"]) for found in map(json.loads, added.stdout.splitlines())}
+    assert formats == {("gulls.md", "markdown"), ("terns.HTML", "html"), ("auks.txt", "text")}
+    image = quaere(tmp_path / "library", "page", "gulls.md", "1", "--image", str(tmp_path / "x.png"))
+    assert image.returncode == 2 and "no pages to draw" in image.stderr and not (tmp_path / "x.png").exists()
+    assert quaere(tmp_path / "library", "page", "gulls.md", "1").stdout == "Gulls\nThe gull has 2 wings.\n"
+    empty = quaere(tmp_path / "library", "add", str(folder / ".cache"))
+    assert empty.returncode == 0  # what is named itself is not hidden

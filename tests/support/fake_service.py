@@ -41,6 +41,7 @@ def make_document(name: str, content: bytes | None = None) -> Document:
         name=name,
         title=name.removesuffix(".pdf").title(),
         sha256=digest,
+        format="markdown" if name.endswith(".md") else "pdf",
         pages=3,
         chunks=5,
         status="ready",
@@ -150,6 +151,7 @@ class FakeService:
             document_id=found.id,
             document=found.name,
             title=found.title,
+            format=found.format,
             page=page,
             pages=found.pages,
             width=612,
@@ -157,7 +159,7 @@ class FakeService:
             text=QUOTE,
             highlights=((72, 72, 200, 84),) if highlight else (),
         )
-        return view, PNG if image else b""
+        return view, PNG if image and view.format == "pdf" else b""
 
     async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
         await self._enter("add_document", path)

@@ -119,6 +119,14 @@ async def test_a_page_and_its_image(http: httpx.AsyncClient) -> None:
     assert (await http.get("/v1/documents/bridges.pdf/pages/9")).status_code == 404
 
 
+async def test_what_has_no_pages_to_draw_has_no_image() -> None:
+    async with client(FakeService("notes.md")) as http:
+        page = await http.get("/v1/documents/notes.md/pages/2")
+        assert page.json()["format"] == "markdown" and page.json()["text"]
+        image = await http.get("/v1/documents/notes.md/pages/2/image")
+        assert image.status_code == 404 and "no pages to draw" in error_of(image)["message"]
+
+
 # --- errors
 
 
@@ -306,3 +314,15 @@ async def test_leaving_a_stream_stops_the_question(service: Uploads) -> None:
     with pytest.raises(asyncio.CancelledError):
         await pending
     await asyncio.wait_for(stopped.wait(), 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [("a.md", ".md"), ("A.DOCX", ".docx"), ("a.htm", ".htm"), ("a.exe", ""), ("../../a.txt", ".txt"), ("a", "")],
+)
+async def test_an_upload_keeps_what_its_name_says_of_its_kind(
+    http: httpx.AsyncClient, service: Uploads, name: str, kept: str
+) -> None:
+    reply = await http.post("/v1/documents", files=[("files", (name, b"content"))])
+    assert reply.status_code == 201
+    assert Path(service.received[0][0]).suffix == kept
