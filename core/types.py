@@ -103,6 +103,51 @@ class Block(Frozen):
     level: int = Field(default=0, ge=0, description="1 is the outermost heading; 0 for what is no heading")
 
 
+class Cell(Frozen):
+    """A cell of a table. Lines of its text are parted by a line break."""
+
+    text: str
+    box: Box
+    spans: tuple[Span, ...] = Field(default=(), description="its words in the text of the row's page")
+    repeated: bool = Field(default=False, description="merged with the cell left of it or above: its text again")
+
+
+class TableRow(Frozen):
+    page: int = Field(ge=1)
+    box: Box
+    cells: tuple[Cell, ...]
+    spans: tuple[Span, ...] = Field(description="the row's words in the text of its page: what can be quoted")
+    is_header: bool = False
+
+
+class Table(Frozen):
+    """A table, of one page or going on over several: rows have as many cells as the table has columns."""
+
+    page: int = Field(ge=1, description="the page that it begins on")
+    boxes: tuple[tuple[int, Box], ...] = Field(description="(page, box) of its part on each page")
+    rows: tuple[TableRow, ...] = Field(description="a header that stands again on a later page is there again")
+    caption: str = ""
+    caption_spans: tuple[Span, ...] = ()
+
+    @property
+    def columns(self) -> int:
+        return len(self.rows[0].cells)
+
+    def rows_on(self, page: int) -> tuple[TableRow, ...]:
+        """The rows that stand on that page, headers too."""
+        return tuple(row for row in self.rows if row.page == page)
+
+
+class Figure(Frozen):
+    """A picture or drawing with a caption."""
+
+    page: int = Field(ge=1)
+    box: Box
+    caption: str
+    caption_spans: tuple[Span, ...] = ()
+    png: bytes = Field(default=b"", repr=False, description="empty where it could not be drawn")
+
+
 class Chunk(Frozen):
     """A child (about 600 characters, for finding) or a parent (about 1,200 to 2,000, for reading)."""
 

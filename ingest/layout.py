@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from core.text import is_cjk
-from core.types import Block, Boxes, Page, Span
+from core.types import Block, Box, Boxes, Page, Span
 from ingest import headings
 from ingest.columns import Fragment, in_reading_order, same_line
+from ingest.drawing import Drawing
 from ingest.footnotes import footnotes_last, opens_note
 from ingest.headings import Style
 from ingest.scrambled import in_drawn_or_placed_order
@@ -45,6 +46,8 @@ class RawPage:
     gap: str
     turned: tuple[float, float] = (0.0, 0.0)  # width and height of the page turned so that its text runs to the right
     is_blank: bool = False  # nothing at all was found on it
+    drawing: Drawing = field(default_factory=Drawing)
+    edge_tables: tuple[Box, ...] = ()  # whose rows are no running heads, though they stand where those do
 
 
 def build_pages(raw_pages: Sequence[RawPage]) -> tuple[tuple[Page, ...], tuple[Block, ...]]:
@@ -77,6 +80,8 @@ def _keys(fragment: Fragment, page: RawPage) -> tuple[Key, ...]:
     """(edge, text with its numbers masked, place), the places next to it too; none away from the page's edges."""
     height = page.turned[1]
     if not fragment.upright:
+        return ()
+    if any(box[1] < fragment.bottom and fragment.top < box[3] for box in page.edge_tables):
         return ()
     if fragment.bottom < height * _EDGE:
         edge, place = "top", fragment.top

@@ -1,7 +1,7 @@
 """Parsing in a child process: a file that crashes the reader, eats memory or never ends takes nothing else with it.
 
-The child writes lines of JSON to its standard output: progress, then an error, or the document with its boxes behind it
-as raw float32. No pickle: what a broken child says is data. It ends with its parent, however that ends.
+The child writes lines of JSON to its standard output: progress, then an error, or the document with its boxes
+(float32) and its figures' pictures behind it. No pickle: what a broken child says is data. It ends with its parent, however that ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import CorruptDocument, InvalidInput, QuaereError, rebuild
-from core.types import Block, Gap, Page
+from core.types import Block, Figure, Gap, Page, Table
 from ingest.pdf import OnPage, ParsedDocument, parse_pdf
 
 if TYPE_CHECKING:  # the child starts without them
@@ -136,10 +136,13 @@ class _Pipe:
                 searched = len(self._kept)
                 self._more()
 
-    def raw(self, count: int) -> bytes:
+    def taken(self, count: int) -> bytes:
+        """The next so many bytes."""
         while len(self._kept) < count:
             self._more()
-        return bytes(self._kept[:count])
+        taken = bytes(self._kept[:count])
+        del self._kept[:count]
+        return taken
 
     def _more(self) -> None:
         left = self._deadline - time.monotonic()
@@ -178,13 +181,16 @@ def _received(pipe: _Pipe, on_page: OnPage | None) -> ParsedDocument:
 
 def _document(message: dict[str, Any], pipe: _Pipe) -> ParsedDocument:
     counts = [len(page["text"]) for page in message["pages"]]
-    boxes = np.frombuffer(pipe.raw(16 * sum(counts)), dtype=np.float32).reshape(-1, 4)
+    boxes = np.frombuffer(pipe.taken(16 * sum(counts)), dtype=np.float32).reshape(-1, 4)
     parts = np.split(boxes, np.cumsum(counts)[:-1]) if counts else []
+    figures = [Figure(**{**figure, "png": pipe.taken(figure["png"])}) for figure in message["figures"]]
     return ParsedDocument(
         title=message["title"],
         pages=tuple(Page(**page, boxes=own) for page, own in zip(message["pages"], parts, strict=True)),
         blocks=tuple(Block(**block) for block in message["blocks"]),
         gaps=tuple(Gap(**gap) for gap in message["gaps"]),
+        tables=tuple(Table(**table) for table in message["tables"]),
+        figures=tuple(figures),
     )
 
 
@@ -215,6 +221,8 @@ def _child() -> None:
         _tell(out, _message(parsed))
         for page in parsed.pages:
             out.write(np.ascontiguousarray(page.boxes, dtype=np.float32).tobytes())
+        for figure in parsed.figures:
+            out.write(figure.png)
     except QuaereError as error:
         _tell(out, {"error": {"code": error.code, "message": error.message, "hint": error.hint}})
     except MemoryError:
@@ -239,6 +247,8 @@ def _message(parsed: ParsedDocument) -> dict[str, Any]:
         "pages": [page.model_dump(exclude={"boxes"}) for page in parsed.pages],
         "blocks": [block.model_dump() for block in parsed.blocks],
         "gaps": [gap.model_dump() for gap in parsed.gaps],
+        "tables": [table.model_dump() for table in parsed.tables],
+        "figures": [figure.model_dump(exclude={"png"}) | {"png": len(figure.png)} for figure in parsed.figures],
     }
 
 
