@@ -1,7 +1,8 @@
 """Parsing in a child process: a file that crashes the reader, eats memory or never ends takes nothing else with it.
 
 The child writes lines of JSON to its standard output: progress, then an error, or the document with its boxes
-(float32) and its figures' pictures behind it. No pickle: what a broken child says is data. It ends with its parent, however that ends.
+(float32) and its figures' pictures behind it. No pickle: what a broken child says is data. It ends with its parent,
+however that ends.
 """
 
 from __future__ import annotations
