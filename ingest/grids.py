@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pdfplumber.table import cells_to_tables, edges_to_intersections, intersections_to_cells, merge_edges
-
 from core.types import Box, Page
 from ingest.drawing import Drawing
 from ingest.words import Word, around, make_word
@@ -67,6 +65,8 @@ def merged_edges(drawing: Drawing) -> list[Edge]:
     long = [edge for edge in edges if _length(edge) >= 1]
     if not long or len(long) > _MAX_EDGES:
         return []
+    from pdfplumber.table import merge_edges  # slow to start: only for pages with rules
+
     merged: list[Edge] = merge_edges(long, _TOLERANCE, _TOLERANCE, _TOLERANCE, _TOLERANCE)
     return [edge for edge in merged if _length(edge) >= _TOLERANCE]
 
@@ -81,6 +81,10 @@ def rules_of(edges: Sequence[Edge]) -> Rules:
 
 def grids_of(edges: Sequence[Edge]) -> list[Grid]:
     """Grids of at least two cells, from the top; their cells have no words yet."""
+    if not edges:
+        return []
+    from pdfplumber.table import cells_to_tables, edges_to_intersections, intersections_to_cells
+
     meet = edges_to_intersections(list(edges), _TOLERANCE, _TOLERANCE)
     if not 4 <= len(meet) <= _MAX_POINTS:
         return []

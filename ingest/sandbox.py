@@ -181,7 +181,7 @@ def _received(pipe: _Pipe, on_page: OnPage | None) -> ParsedDocument:
 
 
 def _document(message: dict[str, Any], pipe: _Pipe) -> ParsedDocument:
-    counts = [len(page["text"]) for page in message["pages"]]
+    counts = [page.pop("boxes") for page in message["pages"]]
     boxes = np.frombuffer(pipe.taken(16 * sum(counts)), dtype=np.float32).reshape(-1, 4)
     parts = np.split(boxes, np.cumsum(counts)[:-1]) if counts else []
     figures = [Figure(**{**figure, "png": pipe.taken(figure["png"])}) for figure in message["figures"]]
@@ -245,7 +245,7 @@ def _parsed(path: Path, request: dict[str, Any], on_page: OnPage) -> ParsedDocum
 def _message(parsed: ParsedDocument) -> dict[str, Any]:
     return {
         "title": parsed.title,
-        "pages": [page.model_dump(exclude={"boxes"}) for page in parsed.pages],
+        "pages": [page.model_dump(exclude={"boxes"}) | {"boxes": len(page.boxes)} for page in parsed.pages],
         "blocks": [block.model_dump() for block in parsed.blocks],
         "gaps": [gap.model_dump() for gap in parsed.gaps],
         "tables": [table.model_dump() for table in parsed.tables],

@@ -15,9 +15,8 @@ from core.text import text_of
 from core.types import Table
 from ingest.pdf import ParsedDocument, parse_pdf
 from ingest.table_text import row_text
+from tests.support.data import HARD, PAPERS
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
-PAPERS, HARD = DATA / "papers4", DATA / "hard_pdfs"
 needs_papers = pytest.mark.skipif(not PAPERS.is_dir(), reason=f"no papers at {PAPERS}")
 needs_hard = pytest.mark.skipif(not HARD.is_dir(), reason=f"no PDFs at {HARD}")
 _CJK = re.compile(r"[\u0e00-\u0e7f\u3040-\u9fff]")

@@ -181,6 +181,9 @@ async def test_a_library_of_the_first_version_is_brought_up_to_date(tmp_path: Pa
         for column in ("documents.format", "pages.anchors", "pages.ocr"):
             table, name = column.split(".")
             connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
+        for column in ("prompt", "stored_at"):
+            connection.execute(text(f"ALTER TABLE replies DROP COLUMN {column}"))
+        connection.execute(text("DROP TABLE summaries"))
         connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
     engine.dispose()
     again = Ledger.open(f"sqlite:///{settings.library / 'ledger.db'}")
