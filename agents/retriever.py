@@ -22,7 +22,7 @@ class Retriever:
         return await asyncio.to_thread(self._retrieve, route)
 
     def _retrieve(self, route: Route) -> tuple[Passage, ...]:
-        if not self._search.bm25.ids:
+        if not len(self._search.bm25):
             raise NothingIngested("no document is ready to be asked", hint="add one: `quaere add paper.pdf`")
         found = self._search.search(
             route.question, top_k=self._top_k, channels=route.channels, documents=route.documents

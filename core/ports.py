@@ -40,8 +40,9 @@ class ReplyCache(Protocol):
 class Index(Protocol):
     """A projection of the ledger's chunks that can be dropped and rebuilt."""
 
-    def sync(self) -> None:
-        """Make the projection equal to the ledger; costs nothing when it is already."""
+    def sync(self, document_id: str = "") -> None:
+        """Make the projection equal to the ledger, for all documents or for one; of one it costs nothing more in a
+        library of many."""
 
 
 class Service(Protocol):

@@ -69,7 +69,7 @@ class Ingestor:
         """The ledger first, then its projections, then the file: what a kill leaves is mended at the next start."""
         with self._lock:
             self.ledger.delete_document(document.id)
-            self._sync()
+            self._sync(document)
             self.file_of(document).unlink(missing_ok=True)
 
     def embed_all(self, tell: Tell) -> None:
@@ -173,13 +173,13 @@ class Ingestor:
         ready = document.model_copy(update={"status": "ready_with_gaps" if document.gaps else "ready"})
         tell(Event(kind="ingest", document=ready.name, step="index"))
         self.ledger.put_document(ready)
-        self._sync()
+        self._sync(ready)
         tell(Event(kind="ingest", document=ready.name, step="done", done=1, total=1))
         return ready
 
-    def _sync(self) -> None:
+    def _sync(self, document: Document) -> None:
         for index in self.indexes:
-            index.sync()
+            index.sync(document.id)
 
 
 def _document(

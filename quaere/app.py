@@ -124,7 +124,7 @@ class App:
         step = TraceStep(
             stage="retriever",
             ms=round((time.perf_counter() - start) * 1000, 1),
-            summary=f"{len(passages)} passages" if self._search.bm25.ids else "nothing ingested yet",
+            summary=f"{len(passages)} passages" if len(self._search.bm25) else "nothing ingested yet",
         )
         return SearchResult(query=query, passages=passages, trace=(step,))
 
@@ -198,8 +198,8 @@ class App:
             ledger=self._ledger.dialect,
             documents=len(documents),
             chunks=sum(document.chunks for document in documents),
-            vectors=len(self._search.dense.ids),
-            bm25_entries=len(self._search.bm25.ids),
+            vectors=len(self._search.dense),
+            bm25_entries=len(self._search.bm25),
             embedder=self._embedder.fingerprint,
             llm=writer.model if (writer := self._llms.of("write")) else "none",
         )

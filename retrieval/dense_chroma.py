@@ -45,11 +45,18 @@ class ChromaIndex:
 
     @property
     def ids(self) -> set[str]:
-        return set(self._collection.get(include=[])["ids"])
+        return self._ids("")
 
-    def sync(self) -> None:
-        wanted = {item: row for item, row in self._ledger.indexed_children().items() if row[1]}
-        have = self.ids
+    def __len__(self) -> int:
+        return int(self._collection.count())
+
+    def _ids(self, document_id: str) -> set[str]:
+        where: Where | None = {"document": document_id} if document_id else None
+        return set(self._collection.get(where=where, include=[])["ids"])
+
+    def sync(self, document_id: str = "") -> None:
+        wanted = {item: row for item, row in self._ledger.indexed_children(document_id).items() if row[1]}
+        have = self._ids(document_id)
         for batch in _batches(sorted(have - set(wanted)), self._batch):
             self._collection.delete(ids=batch)
         for batch in _batches(sorted(set(wanted) - have), self._batch):

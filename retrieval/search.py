@@ -56,10 +56,12 @@ class HybridSearch:
         for child in children:
             best.setdefault(child.parent_id, child)
         chosen = list(best)[:top_k]
-        documents = {document.id: document for document in self.ledger.documents()}
+        parents = self.ledger.chunks(chosen)
+        documents = self.ledger.documents_by_id(parent.document_id for parent in parents)
         return tuple(
             passage_of(parent, best[parent.id], documents[parent.document_id], fused[best[parent.id].id], hits)
-            for parent in self.ledger.chunks(chosen)
+            for parent in parents
+            if parent.document_id in documents  # removed in the meantime
         )
 
     def overview(self, documents: Sequence[str]) -> tuple[Passage, ...]:

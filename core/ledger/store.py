@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Engine, Table, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Table, delete, func, insert, select, true, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from core.errors import InvalidInput, NotFound
@@ -42,23 +42,36 @@ class Ledger:
 
     def documents(self) -> list[Document]:
         """All, in the order they were added."""
-        query = select(t.documents).order_by(t.documents.c.added_at, t.documents.c.id)
-        return [document_of(row) for row in self._rows(query)]
+        return self._documents(true())
+
+    def documents_by_id(self, ids: Iterable[str]) -> dict[str, Document]:
+        """Ids that are not there are left out."""
+        parts = _parts(sorted(set(ids)))
+        return {document.id: document for part in parts for document in self._documents(t.documents.c.id.in_(part))}
 
     def document(self, reference: str) -> Document:
         """By id, by an id's first 8 or more characters, or by display name. Raises NotFound, InvalidInput."""
-        found = self.documents()
-        exact = [d for d in found if d.id == reference]
-        short = [d for d in found if len(reference) >= 8 and d.id.startswith(reference)]
-        matches = exact or short or [d for d in found if d.name == reference]
+        c = t.documents.c
+        matches = self._documents(c.id == reference)
+        if not matches and len(reference) >= 8:
+            matches = self._documents(c.id.startswith(reference, autoescape=True))
+        matches = matches or self._documents(c.name == reference)
         if not matches:
-            names = ", ".join(d.name for d in found[:10]) + (", …" if len(found) > 10 else "")
-            there = f"there is: {names}" if found else "it is empty"
-            raise NotFound(f"no document {reference!r} in the library; {there}", hint="see `quaere list`")
+            raise NotFound(f"no document {reference!r} in the library; {self._names()}", hint="see `quaere list`")
         if len(matches) > 1:
             ids = ", ".join(d.id[:8] for d in matches)
             raise InvalidInput(f"{reference!r} names {len(matches)} documents", hint=f"use an id: {ids}")
         return matches[0]
+
+    def _documents(self, wanted: ColumnElement[bool]) -> list[Document]:
+        query = select(t.documents).where(wanted).order_by(t.documents.c.added_at, t.documents.c.id)
+        return [document_of(row) for row in self._rows(query)]
+
+    def _names(self) -> str:
+        query = select(t.documents.c.name).order_by(t.documents.c.added_at, t.documents.c.id).limit(11)
+        names = [row["name"] for row in self._rows(query)]
+        there = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+        return f"there is: {there}" if names else "it is empty"
 
     def find_by_sha256(self, sha256: str) -> Document | None:
         rows = self._rows(select(t.documents).where(t.documents.c.sha256 == sha256))
@@ -77,6 +90,7 @@ class Ledger:
     ) -> None:
         """Put the document with its pages and chunks in place of those it had. `embed_hashes` by child chunk id."""
         with self._engine.begin() as connection:
+            before = self._hashes(connection, document.id)
             self._put_document(connection, document)
             for table in (t.pages, t.chunks, t.summaries):
                 connection.execute(delete(table).where(table.c.document_id == document.id))
@@ -84,15 +98,29 @@ class Ledger:
                 connection.execute(insert(t.pages), [page_row(document.id, page) for page in pages])
             if chunks:
                 connection.execute(insert(t.chunks), [chunk_row(c, embed_hashes.get(c.id, "")) for c in chunks])
+            self._drop_unused(connection, before)
 
     def delete_document(self, document_id: str) -> None:
         """The document with all that belongs to it, and each embedding that no remaining chunk uses."""
         with self._engine.begin() as connection:
+            its_own = self._hashes(connection, document_id)
             for table in (t.pages, t.chunks, t.summaries):
                 connection.execute(delete(table).where(table.c.document_id == document_id))
             connection.execute(delete(t.documents).where(t.documents.c.id == document_id))
-            used = select(t.chunks.c.embed_hash)
-            connection.execute(delete(t.embeddings).where(t.embeddings.c.text_hash.not_in(used)))
+            self._drop_unused(connection, its_own)
+
+    @staticmethod
+    def _hashes(connection: Connection, document_id: str) -> Sequence[str]:
+        query = select(t.chunks.c.embed_hash).where(t.chunks.c.document_id == document_id).distinct()
+        return connection.execute(query).scalars().all()
+
+    @staticmethod
+    def _drop_unused(connection: Connection, hashes: Sequence[str]) -> None:
+        """Of these embeddings those that no chunk has: a look at all of them would make each removal dearer."""
+        for part in _parts(hashes):
+            used = select(t.chunks.c.embed_hash).where(t.chunks.c.embed_hash.in_(part))
+            unused = t.embeddings.c.text_hash.in_(part), t.embeddings.c.text_hash.not_in(used)
+            connection.execute(delete(t.embeddings).where(*unused))
 
     def _put_document(self, connection: Connection, document: Document) -> None:
         row = document_row(document)
@@ -141,13 +169,15 @@ class Ledger:
         wanted = None if document_ids is None else set(document_ids)
         return [chunk_of(row) for row in self._rows(query) if wanted is None or row["document_id"] in wanted]
 
-    def indexed_children(self) -> dict[str, tuple[str, str]]:
-        """(document id, embed hash) by chunk id: every child of every document that is ready."""
+    def indexed_children(self, document_id: str = "") -> dict[str, tuple[str, str]]:
+        """(document id, embed hash) by chunk id: every child of every document that is ready, or of that one."""
         query = (
             select(t.chunks.c.id, t.chunks.c.document_id, t.chunks.c.embed_hash)
             .join(t.documents, t.documents.c.id == t.chunks.c.document_id)
             .where(t.documents.c.status.in_(READY), t.chunks.c.parent_id != "")
         )
+        if document_id:
+            query = query.where(t.chunks.c.document_id == document_id)
         return {row["id"]: (row["document_id"], row["embed_hash"]) for row in self._rows(query)}
 
     # summaries
