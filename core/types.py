@@ -45,6 +45,8 @@ class Document(Frozen):
     format: DocumentFormat = "pdf"
     pages: int = Field(ge=0)
     chunks: int = Field(default=0, ge=0, description="child chunks, the unit that is embedded")
+    tables: int = Field(default=0, ge=0, description="of a PDF; one that goes on over pages counts once")
+    figures: int = Field(default=0, ge=0, description="of a PDF: pictures and drawings that have a caption")
     status: DocumentStatus
     gaps: tuple[Gap, ...] = ()
     error: str = ""
@@ -146,6 +148,16 @@ class Figure(Frozen):
     caption: str
     caption_spans: tuple[Span, ...] = ()
     png: bytes = Field(default=b"", repr=False, description="empty where it could not be drawn")
+    description: str = Field(default="", description="by the vision model, where there is one; never quoted")
+
+
+class FigureRef(Frozen):
+    """A figure by its place in the document: `number` counts from 1, whatever number its caption gives it."""
+
+    number: int = Field(ge=1)
+    page: int = Field(ge=1)
+    caption: str
+    description: str = Field(default="", description="written by a vision model: no words of the document")
 
 
 class Chunk(Frozen):
@@ -156,9 +168,17 @@ class Chunk(Frozen):
     parent_id: str = Field(default="", description="empty for a parent")
     position: int = Field(ge=0, description="order within the document and level")
     section: str = Field(default="", description="section path, ' › ' between levels")
-    text: str
+    text: str = Field(description="what stands on the pages, and so what can be quoted")
     spans: tuple[Span, ...]
     is_reference: bool = Field(default=False, description="from the list of references")
+    kind: Literal["text", "table", "description"] = Field(
+        default="text", description="table: rows of one; description: of a figure, whose caption is the text"
+    )
+    indexed: str = Field(default="", description="what is embedded and indexed in place of the text; never quoted")
+
+    @property
+    def searched(self) -> str:
+        return self.indexed or self.text
 
     @property
     def page(self) -> int:
@@ -222,6 +242,7 @@ class Citation(Frozen):
     spans: tuple[Span, ...]
     highlights: tuple[PageBoxes, ...] = ()
     ocr: bool = Field(default=False, description="the quote was read from a scan, and may be misread")
+    figure: FigureRef | None = Field(default=None, description="the figure that it speaks of or stands beside")
 
     @property
     def place(self) -> str:

@@ -58,6 +58,35 @@ def find_objects(
     return tables, figures, mark_blocks(pages, blocks, words, tables, figures)
 
 
+def rows_apart(pages: Sequence[Page], tables: Sequence[Table]) -> tuple[Page, ...]:
+    """The pages with a line break for the blank before each row, so that a row can be quoted alone; nothing moves.
+
+    Where words of two rows stand between each other, as in cells of several lines, they stay together.
+    """
+    breaks: dict[int, list[int]] = {}
+    for table in tables:
+        for number, _ in table.boxes:
+            stretches = sorted(
+                (min(s.start for s in row.spans), max(s.end for s in row.spans))
+                for row in table.rows_on(number)
+                if row.spans
+            )
+            last = -1
+            for start, end in stretches:
+                if start >= last:
+                    breaks.setdefault(number, []).append(start - 1)
+                last = max(last, end)
+    return tuple(_broken(page, breaks[page.number]) if page.number in breaks else page for page in pages)
+
+
+def _broken(page: Page, places: Iterable[int]) -> Page:
+    text = list(page.text)
+    for at in places:
+        if at >= 0 and text[at] == " ":
+            text[at] = "\n"
+    return page.model_copy(update={"text": "".join(text)})
+
+
 def share(box: Box, holder: Box) -> float:
     """How much of the box lies within the holder, 0 to 1."""
     width = min(box[2], holder[2]) - max(box[0], holder[0])

@@ -20,7 +20,7 @@ from ingest.forms import is_dynamic_form, open_forms, with_fields
 from ingest.glyphs import read_fragments
 from ingest.grids import boxes_at_edges
 from ingest.layout import RawPage, build_pages, pick_title
-from ingest.objects import find_objects
+from ingest.objects import find_objects, rows_apart
 
 # pdfium is not thread-safe, in one document or in several: every call into it in this process holds this lock.
 # A parse takes it page by page, so that a page can be drawn while a long document is read.
@@ -64,6 +64,7 @@ def parse_pdf(
             dynamic = is_dynamic_form(document)
         pages, blocks = build_pages(raw_pages)
         tables, figures, blocks = find_objects(document, pages, blocks, [page.drawing for page in raw_pages], _draw)
+        pages = rows_apart(pages, tables)
     finally:
         with PDFIUM_LOCK:
             document.close()

@@ -118,8 +118,8 @@ class Ingestor:
         self._keep(path, self.file_of(document))
         # References are found by their words alone: as vectors they crowd content out, and cost a fifth of the time.
         embedded = [child for child in children if not child.is_reference]
-        hashes = {c.id: text_hash(embedding_text(document.title, c.section, c.text)) for c in embedded}
-        self.ledger.store_parse(document, parsed.pages, [*parents, *children], hashes)
+        hashes = {c.id: text_hash(embedding_text(document.title, c.section, c.searched)) for c in embedded}
+        self.ledger.store_parse(document, parsed.pages, [*parents, *children], hashes, parsed.tables, parsed.figures)
         return document
 
     def _with_scans(self, path: Path, parsed: ParsedDocument, name: str, tell: Tell) -> ParsedDocument:
@@ -159,7 +159,7 @@ class Ingestor:
 
     def _unembedded(self, document: Document) -> list[tuple[str, str]]:
         rows = self.ledger.children_and_hashes(document.id)
-        texts = {key: embedding_text(document.title, chunk.section, chunk.text) for chunk, key in rows if key}
+        texts = {key: embedding_text(document.title, chunk.section, chunk.searched) for chunk, key in rows if key}
         return [(key, texts[key]) for key in self.ledger.missing_embeddings(self.embedder.fingerprint, list(texts))]
 
     def _summarised(self, document: Document, tell: Tell, summarise: Summarise) -> Document:
@@ -193,6 +193,8 @@ def _document(
         format=kind,
         pages=len(parsed.pages),
         chunks=children,
+        tables=len(parsed.tables),
+        figures=len(parsed.figures),
         status="processing",
         gaps=parsed.gaps,
         added_at=datetime.now(UTC),

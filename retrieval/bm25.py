@@ -119,7 +119,7 @@ class Bm25Index:
         chunks = self._ledger.chunks(ids)
         titles = {d.id: d.title for d in self._ledger.documents_by_id(c.document_id for c in chunks).values()}
         return {
-            chunk.id: tokenise(embedding_text(titles[chunk.document_id], chunk.section, chunk.text))
+            chunk.id: tokenise(embedding_text(titles[chunk.document_id], chunk.section, chunk.searched))
             for chunk in chunks
             if chunk.document_id in titles
         }

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.types import Anchor, Chunk, Document, Gap, Page, Span, Summary
+from core.types import Anchor, Chunk, Document, Figure, Gap, Page, Span, Summary, Table
 
 Row = Mapping[str, Any]
 
@@ -62,6 +62,30 @@ def chunk_row(chunk: Chunk, embed_hash: str) -> dict[str, Any]:
 def chunk_of(row: Row) -> Chunk:
     fields = {key: value for key, value in row.items() if key not in ("spans", "embed_hash")}
     return Chunk(**fields, spans=_unpacked(row["spans"]))
+
+
+def table_row(document_id: str, number: int, table: Table) -> dict[str, Any]:
+    return {"document_id": document_id, "number": number, "page": table.page, "content": table.model_dump_json()}
+
+
+def table_of(row: Row) -> Table:
+    return Table.model_validate_json(row["content"])
+
+
+def figure_row(document_id: str, number: int, figure: Figure) -> dict[str, Any]:
+    return {
+        "document_id": document_id,
+        "number": number,
+        "page": figure.page,
+        "content": figure.model_dump_json(exclude={"png", "description"}),
+        "description": figure.description,
+        "png": figure.png,
+    }
+
+
+def figure_of(row: Row) -> Figure:
+    figure = Figure.model_validate_json(row["content"])
+    return figure.model_copy(update={"description": row["description"], "png": bytes(row.get("png") or b"")})
 
 
 def summary_row(document_id: str, position: int, summary: Summary) -> dict[str, Any]:

@@ -36,6 +36,8 @@ documents = Table(
     Column("format", String(20), nullable=False, server_default="pdf"),
     Column("pages", Integer, nullable=False),
     Column("chunks", Integer, nullable=False),
+    Column("tables", Integer, nullable=False, server_default="0"),
+    Column("figures", Integer, nullable=False, server_default="0"),
     Column("status", String(20), nullable=False),
     Column("gaps", Text, nullable=False),  # JSON
     Column("error", Text, nullable=False),
@@ -68,9 +70,33 @@ chunks = Table(
     Column("spans", Text, nullable=False),  # JSON
     Column("is_reference", Boolean, nullable=False),
     Column("embed_hash", String(64), nullable=False),  # empty for a parent
+    Column("kind", String(20), nullable=False, server_default="text"),
+    Column("indexed", Text, nullable=False, server_default=""),
 )
 Index("ix_chunks_document_id", chunks.c.document_id)
 Index("ix_chunks_embed_hash", chunks.c.embed_hash)
+
+tables = Table(
+    "tables",
+    metadata,
+    _owner(),
+    Column("number", Integer, nullable=False),  # from 1, in the order of the text
+    Column("page", Integer, nullable=False),
+    Column("content", Text, nullable=False),  # JSON
+)
+Index("ux_tables_document_id_number", tables.c.document_id, tables.c.number, unique=True)
+
+figures = Table(
+    "figures",
+    metadata,
+    _owner(),
+    Column("number", Integer, nullable=False),  # from 1, in the order of the text
+    Column("page", Integer, nullable=False),
+    Column("content", Text, nullable=False),  # JSON
+    Column("description", Text, nullable=False, server_default=""),
+    Column("png", LargeBinary, nullable=False),  # here and not in a file, so that it goes with its document
+)
+Index("ux_figures_document_id_number", figures.c.document_id, figures.c.number, unique=True)
 
 summaries = Table(
     "summaries",

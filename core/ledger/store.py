@@ -13,10 +13,25 @@ from sqlalchemy.dialects import postgresql, sqlite
 from core.errors import InvalidInput, NotFound
 from core.ledger import schema as t
 from core.ledger.engine import open_engine
-from core.ledger.rows import chunk_of, chunk_row, document_of, document_row, page_of, page_row, summary_of, summary_row
+from core.ledger.rows import (
+    chunk_of,
+    chunk_row,
+    document_of,
+    document_row,
+    figure_of,
+    figure_row,
+    page_of,
+    page_row,
+    summary_of,
+    summary_row,
+    table_of,
+    table_row,
+)
 from core.ports import Vectors
-from core.types import Chunk, Document, KeptReplies, Page, Summary
+from core.types import Chunk, Document, Figure, KeptReplies, Page, Summary
+from core.types import Table as DocumentTable
 
+_OWNED = (t.pages, t.chunks, t.summaries, t.tables, t.figures)  # rows that go with their document
 READY = ("ready", "ready_with_gaps")
 KEPT_TRACES = 1000
 _MANY = 500  # parameters in one IN list, below every engine's limit
@@ -87,24 +102,32 @@ class Ledger:
         pages: Sequence[Page],
         chunks: Sequence[Chunk],
         embed_hashes: Mapping[str, str],
+        tables: Sequence[DocumentTable] = (),
+        figures: Sequence[Figure] = (),
     ) -> None:
-        """Put the document with its pages and chunks in place of those it had. `embed_hashes` by child chunk id."""
+        """Put the document with all that was read in it in place of what it had. `embed_hashes` by child chunk id."""
         with self._engine.begin() as connection:
             before = self._hashes(connection, document.id)
             self._put_document(connection, document)
-            for table in (t.pages, t.chunks, t.summaries):
+            for table in _OWNED:
                 connection.execute(delete(table).where(table.c.document_id == document.id))
             if pages:
                 connection.execute(insert(t.pages), [page_row(document.id, page) for page in pages])
             if chunks:
                 connection.execute(insert(t.chunks), [chunk_row(c, embed_hashes.get(c.id, "")) for c in chunks])
+            if tables:
+                rows = [table_row(document.id, number, table) for number, table in enumerate(tables, 1)]
+                connection.execute(insert(t.tables), rows)
+            if figures:
+                rows = [figure_row(document.id, number, figure) for number, figure in enumerate(figures, 1)]
+                connection.execute(insert(t.figures), rows)
             self._drop_unused(connection, before)
 
     def delete_document(self, document_id: str) -> None:
         """The document with all that belongs to it, and each embedding that no remaining chunk uses."""
         with self._engine.begin() as connection:
             its_own = self._hashes(connection, document_id)
-            for table in (t.pages, t.chunks, t.summaries):
+            for table in _OWNED:
                 connection.execute(delete(table).where(table.c.document_id == document_id))
             connection.execute(delete(t.documents).where(t.documents.c.id == document_id))
             self._drop_unused(connection, its_own)
@@ -179,6 +202,42 @@ class Ledger:
         if document_id:
             query = query.where(t.chunks.c.document_id == document_id)
         return {row["id"]: (row["document_id"], row["embed_hash"]) for row in self._rows(query)}
+
+    # tables and figures
+
+    def tables_of(self, document_id: str, page: int | None = None) -> list[DocumentTable]:
+        """In the order of the text; with `page` those that begin on that page or before it, and have rows there."""
+        query = select(t.tables).where(t.tables.c.document_id == document_id)
+        if page is not None:
+            query = query.where(t.tables.c.page <= page)
+        found = [table_of(row) for row in self._rows(query.order_by(t.tables.c.number))]
+        return [table for table in found if page is None or table.rows_on(page)]
+
+    def figures_of(self, document_id: str, *, pictures: bool = True) -> list[Figure]:
+        """In the order of the text; without `pictures` their PNGs are left in the database."""
+        columns = [column for column in t.figures.columns if pictures or column.name != "png"]
+        query = select(*columns).where(t.figures.c.document_id == document_id)
+        return [figure_of(row) for row in self._rows(query.order_by(t.figures.c.number))]
+
+    def figure(self, document_id: str, number: int) -> Figure:
+        """By its place in the document, from 1. Raises NotFound."""
+        query = select(t.figures).where(t.figures.c.document_id == document_id, t.figures.c.number == number)
+        rows = self._rows(query) if number < 2**31 else []
+        if not rows:
+            count = self._scalar(select(func.count()).where(t.figures.c.document_id == document_id))
+            hint = f"the document has figures 1 to {count}" if count else "the document has no figures with a caption"
+            raise NotFound(f"there is no figure {number}", hint=hint)
+        return figure_of(rows[0])
+
+    def store_description(self, document_id: str, number: int, text: str, chunk: Chunk, embed_hash: str) -> None:
+        """What a vision model says of that figure, and the chunk by which it is found."""
+        mine = (t.figures.c.document_id == document_id) & (t.figures.c.number == number)
+        with self._engine.begin() as connection:
+            connection.execute(update(t.figures).where(mine).values(description=text))
+            former = connection.execute(select(t.chunks.c.embed_hash).where(t.chunks.c.id == chunk.id)).scalars().all()
+            connection.execute(delete(t.chunks).where(t.chunks.c.id == chunk.id))
+            connection.execute(insert(t.chunks).values(chunk_row(chunk, embed_hash)))
+            self._drop_unused(connection, former)
 
     # summaries
 

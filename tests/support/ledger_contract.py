@@ -16,7 +16,7 @@ from core.errors import InvalidInput, LibraryError, NotFound
 from core.ledger import Ledger
 from core.ledger.engine import MIGRATIONS
 from core.ledger.schema import metadata
-from core.types import Chunk, Document, Gap, Page, Span
+from core.types import Cell, Chunk, Document, Figure, Gap, Page, Span, Table, TableRow
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 MODEL = "model@1/3"
@@ -60,16 +60,36 @@ def some_chunks(document: Document, texts: tuple[str, ...] = ("one", "two")) -> 
             text=words,
             spans=spans[:1],
             is_reference=position == 1,
+            kind="table" if position == 0 else "text",
+            indexed="Table 1 | Row: one" if position == 0 else "",
         )
         for position, words in enumerate(texts)
     ]
     return [*reversed(children), parent]
 
 
+def some_tables() -> list[Table]:
+    """Two, of which the first goes on over both pages."""
+    box, span = (0.0, 1.5, 2.25, 3.0), Span(page=1, start=0, end=2)
+
+    def row(page: int) -> TableRow:
+        return TableRow(page=page, box=box, cells=(Cell(text="ñ", box=box, spans=(span,)),), spans=(span,))
+
+    long = Table(page=1, boxes=((1, box), (2, box)), rows=(row(1), row(2)), caption="Table 1: é", caption_spans=(span,))
+    return [long, Table(page=1, boxes=((1, box),), rows=(row(1),))]
+
+
+def some_figures() -> list[Figure]:
+    return [
+        Figure(page=n, box=(1, 2, 3, 4), caption=f"图 {n}", png=png) for n, png in enumerate((b"\x89PNG\x00", b""), 1)
+    ]
+
+
 def add(ledger: Ledger, document: Document, texts: tuple[str, ...] = ("one", "two")) -> None:
     """Parse and embed: the hash of a text is `h-` and the text."""
     chunks = some_chunks(document, texts)
-    ledger.store_parse(document, some_pages(), chunks, {c.id: f"h-{c.text}" for c in chunks if c.parent_id})
+    hashes = {c.id: f"h-{c.text}" for c in chunks if c.parent_id}
+    ledger.store_parse(document, some_pages(), chunks, hashes, some_tables(), some_figures())
     ledger.store_embeddings(MODEL, {f"h-{words}": np.full(3, len(words), np.float32) for words in texts})
 
 
@@ -208,6 +228,29 @@ class LedgerContract:
         assert ledger.chunks_of(document.id) == [parent, first, second]
         assert ledger.chunks([second.id, "missing", parent.id]) == [second, parent]
         assert ledger.children_and_hashes(document.id) == [(first, "h-one"), (second, "h-two")]
+
+    def test_tables_and_figures_come_back_whole(self, ledger: Ledger) -> None:
+        document = a_document("a")
+        add(ledger, document)
+        tables, figures = some_tables(), some_figures()
+        assert ledger.tables_of(document.id) == tables and ledger.tables_of(document.id, 2) == tables[:1]
+        assert ledger.figures_of(document.id) == figures and ledger.figure(document.id, 2) == figures[1]
+        assert [figure.png for figure in ledger.figures_of(document.id, pictures=False)] == [b"", b""]
+        for number in (0, 3, 10**20):
+            with pytest.raises(NotFound) as caught:
+                ledger.figure(document.id, number)
+            assert "1 to 2" in caught.value.hint
+
+    def test_a_description_stands_with_its_figure_and_in_a_chunk(self, ledger: Ledger) -> None:
+        document = a_document("a")
+        add(ledger, document)
+        parent = ledger.chunks_of(document.id)[0]
+        chunk = parent.model_copy(update={"id": "d", "parent_id": parent.id, "position": 2, "kind": "description"})
+        for words in ("A bar chart.", "A bar chart of two birds."):
+            told = chunk.model_copy(update={"indexed": words})
+            ledger.store_description(document.id, 1, words, told, f"h-{words}")
+            assert ledger.figure(document.id, 1).description == words
+            assert ledger.children_and_hashes(document.id)[2:] == [(told, f"h-{words}")]
 
     def test_a_new_parse_replaces_the_old(self, ledger: Ledger, ledger_url: str) -> None:
         document = a_document("a")

@@ -183,7 +183,11 @@ async def test_a_library_of_the_first_version_is_brought_up_to_date(tmp_path: Pa
             connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
         for column in ("prompt", "stored_at"):
             connection.execute(text(f"ALTER TABLE replies DROP COLUMN {column}"))
-        connection.execute(text("DROP TABLE summaries"))
+        for column in ("documents.tables", "documents.figures", "chunks.kind", "chunks.indexed"):
+            table, name = column.split(".")
+            connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
+        for name in ("summaries", "tables", "figures"):
+            connection.execute(text(f"DROP TABLE {name}"))
         connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
     engine.dispose()
     again = Ledger.open(f"sqlite:///{settings.library / 'ledger.db'}")
