@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.types import Answer, Document, Event, Health, KeptReplies, PageView, SearchResult, Turn
+from core.types import Answer, CheckReport, Document, Event, Health, KeptReplies, PageView, SearchResult, Turn
 
 Vectors = NDArray[np.float32]
 OnEvent = Callable[[Event], Awaitable[None]]
@@ -82,6 +82,9 @@ class Service(Protocol):
         """`document` is an id, an unambiguous start of one (8 characters or more), or a display name."""
 
     async def reindex(self, *, on_event: OnEvent | None = None) -> Health: ...
+
+    async def check(self, *, repair: bool = False) -> CheckReport:
+        """Whether ledger, files, vectors and BM25 agree; `repair` mends what can be mended."""
 
     async def health(self) -> Health: ...
 

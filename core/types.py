@@ -373,6 +373,30 @@ class Health(Frozen):
     reranker: str = "none"
 
 
+class Finding(Frozen):
+    """One thing in which a library's parts do not agree."""
+
+    kind: str = Field(description="database, rows, stray, file, document, unfinished, embedder, embedding, …")
+    what: str
+    document: str = Field(default="", description="name and start of the id; empty where it is of no one document")
+    done: str = Field(description="what was done, or what to do")
+    mended: bool = False
+
+
+class CheckReport(Frozen):
+    documents: int
+    chunks: int
+    vectors: int
+    bm25_entries: int
+    repair: bool = Field(description="whether mending was asked for")
+    findings: tuple[Finding, ...]
+
+    @property
+    def left(self) -> tuple[Finding, ...]:
+        """What is not mended."""
+        return tuple(finding for finding in self.findings if not finding.mended)
+
+
 class Event(Frozen):
     """What a running call tells: a stage that ended, a piece of the answer's text, or progress of an ingestion."""
 

@@ -7,7 +7,8 @@ import os
 import shutil
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,7 +46,7 @@ class Ingestor:
     scans: ScanReader | None = None  # what reads scanned pages, where it is installed and wanted
 
     def __post_init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.files.mkdir(parents=True, exist_ok=True)
 
     def add(self, path: Path, name: str, tell: Tell, summarise: Summarise) -> Document:
@@ -58,6 +59,8 @@ class Ingestor:
             sha256 = _sha256(path, size)
             known = self.ledger.find_by_sha256(sha256)
             if known is not None and known.status in READY:
+                if not self.holds_file(known):
+                    self._keep(path, self.file_of(known))
                 tell(Event(kind="ingest", document=known.name, step="done", done=1, total=1))
                 return known
             name = clean(name or path.name).replace("\n", " ").strip()[:200] or "document"
@@ -81,6 +84,30 @@ class Ingestor:
 
     def file_of(self, document: Document) -> Path:
         return self.files / f"{document.sha256}{ending_of(document.format)}"
+
+    def holds_file(self, document: Document) -> bool:
+        """Whether its stored file is there, byte for byte what was added."""
+        file = self.file_of(document)
+        return file.is_file() and _sha256(file, file.stat().st_size) == document.sha256
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """While nothing is added or removed by another thread."""
+        with self._lock:
+            yield
+
+    def read_again(self, document: Document, summarise: Summarise) -> Document:
+        """Parse a document's stored file anew, in place of what the ledger has of it."""
+        with self._lock:
+            parsed = self._parsed(self.file_of(document), document.name, document.sha256, _untold)
+            made = {name: getattr(parsed, name) for name in ("title", "pages", "chunks", "gaps", "status")}
+            return self.finish(document.model_copy(update=made), summarise)
+
+    def finish(self, document: Document, summarise: Summarise) -> Document:
+        """Embed, summarise and publish a document that the ledger has parsed, as far as that is not done."""
+        with self._lock:
+            self._embed(document, _untold)
+            return self._publish(self._summarised(document, _untold, summarise), _untold)
 
     def sweep(self) -> None:
         """Delete stored files that no document names: left by a kill between two steps."""
@@ -199,6 +226,10 @@ def _document(
         gaps=parsed.gaps,
         added_at=datetime.now(UTC),
     )
+
+
+def _untold(_: Event) -> None:
+    pass
 
 
 def _sha256(path: Path, size: int) -> str:

@@ -108,6 +108,11 @@ class Summariser:
         )
 
 
+def can_be_summarised(chunks: Sequence[Chunk]) -> bool:
+    """Whether a document of these chunks has a sentence that a summary could be made of."""
+    return bool(_sections([chunk for chunk in chunks if not chunk.parent_id and not chunk.is_reference]))
+
+
 def _borne_out(text: str, sources: Sequence[_Sentence]) -> bool:
     """Whether the numbers of a written sentence, and most of its words, stand in the sentences it rests on."""
     given = " ".join(source.text for source in sources)

@@ -21,7 +21,7 @@ import filelock
 
 from core.errors import LibraryBusy, LibraryError, NotFound
 from core.ports import OnEvent, Service
-from core.types import Answer, Document, Health, KeptReplies, PageView, SearchResult, Turn
+from core.types import Answer, CheckReport, Document, Health, KeptReplies, PageView, SearchResult, Turn
 from mcp_tools.door import Door, owner_path, read_owner
 from mcp_tools.remote import RemoteService
 from mcp_tools.server import installed_version
@@ -252,6 +252,9 @@ class Library:
 
     async def reindex(self, *, on_event: OnEvent | None = None) -> Health:
         return await self._call(lambda service: service.reindex(on_event=on_event))
+
+    async def check(self, *, repair: bool = False) -> CheckReport:
+        return await self._call(lambda service: service.check(repair=repair))
 
     async def health(self) -> Health:
         return await self._call(lambda service: service.health())

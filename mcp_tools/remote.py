@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.ports import OnEvent
-from core.types import Document, Health, KeptReplies
+from core.types import CheckReport, Document, Health, KeptReplies
 from mcp_tools.client import ToolClient
 from mcp_tools.server import Count, DocumentList, ReplyList, StoredTrace
 
@@ -26,6 +26,9 @@ class RemoteService(ToolClient):
 
     async def reindex(self, *, on_event: OnEvent | None = None) -> Health:
         return await self.get("library_reindex", {}, Health, on_event)
+
+    async def check(self, *, repair: bool = False) -> CheckReport:
+        return await self.get("library_check", {"repair": repair}, CheckReport)
 
     async def health(self) -> Health:
         return await self.get("library_health", {}, Health)

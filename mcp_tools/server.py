@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, TypeAdap
 
 from core.errors import QuaereError
 from core.ports import OnEvent, Service
-from core.types import Answer, Document, Event, Health, KeptReplies, PageView, Passage, SearchResult, Turn
+from core.types import Answer, CheckReport, Document, Event, Health, KeptReplies, PageView, Passage, SearchResult, Turn
 from mcp_tools.border import Border, guarded
 
 MAX_QUESTION_CHARS = 4000
@@ -202,6 +202,12 @@ def _add_private(server: FastMCP[Any], service: Service) -> None:
     async def library_reindex(context: Context) -> ToolResult:
         """Rebuild every index from the ledger."""
         return result(await service.reindex(on_event=_reporter(context)))
+
+    @server.tool(output_schema=_schema(CheckReport))
+    @guarded
+    async def library_check(repair: bool = False) -> ToolResult:
+        """Whether the library's parts agree; mends what can be mended where that is asked for."""
+        return result(await service.check(repair=repair))
 
     @server.tool(annotations=READ_ONLY, output_schema=_schema(Health))
     @guarded

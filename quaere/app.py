@@ -20,6 +20,7 @@ from core.text import find_quote, line_boxes
 from core.trace import Tracer
 from core.types import (
     Answer,
+    CheckReport,
     Document,
     Event,
     Health,
@@ -31,10 +32,11 @@ from core.types import (
     Turn,
     Usage,
 )
-from ingest.pipeline import Ingestor
+from ingest.pipeline import Ingestor, Summarise
 from ingest.render import render_png
 from ingest.summarise import Summariser
 from quaere import __version__
+from quaere.check import Checker
 from retrieval.search import HybridSearch
 
 T = TypeVar("T")
@@ -157,13 +159,13 @@ class App:
 
     async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
         self._check_embedder()
-        loop = asyncio.get_running_loop()
-
-        def summarise(document: Document) -> list[str]:
-            # The language model's client belongs to this loop.
-            return asyncio.run_coroutine_threadsafe(self._summarise(document), loop).result()
-
+        summarise = self._summarise_here()
         return await _in_thread(lambda tell: self._ingestor.add(Path(path), name, tell, summarise), on_event)
+
+    def _summarise_here(self) -> Summarise:
+        """Called in a thread it works in this event loop, to which the language model's client belongs."""
+        loop = asyncio.get_running_loop()
+        return lambda document: asyncio.run_coroutine_threadsafe(self._summarise(document), loop).result()
 
     async def _summarise(self, document: Document) -> list[str]:
         with account(self._settings.budget.job) as spent:
@@ -189,6 +191,10 @@ class App:
 
         await _in_thread(work, on_event)
         return await self.health()
+
+    async def check(self, *, repair: bool = False) -> CheckReport:
+        checker = Checker(self._ledger, self._embedder, self._ingestor, self._search.dense, self._search.bm25)
+        return await asyncio.to_thread(checker.check, repair, self._summarise_here())
 
     async def health(self) -> Health:
         documents = self._ledger.documents()

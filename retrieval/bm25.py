@@ -134,6 +134,11 @@ class Bm25Index:
     def ids(self) -> frozenset[str]:
         return self._model.held()
 
+    @property
+    def held(self) -> frozenset[str]:
+        """Ids of all chunks it knows, also of those that have no term to be found by."""
+        return self._model.held() | self._wordless.keys()
+
     def __len__(self) -> int:
         return self._model.corpus_size
 

@@ -54,6 +54,19 @@ class ChromaIndex:
         where: Where | None = {"document": document_id} if document_id else None
         return set(self._collection.get(where=where, include=[])["ids"])
 
+    def others(self) -> int:
+        """How many collections there are beside the configured embedder's."""
+        return sum(collection.name != self._collection.name for collection in self._client.list_collections())
+
+    def stored(self, ids: Sequence[str]) -> dict[str, tuple[str, Vectors]]:
+        """(document id, vector) by chunk id; ids that are not there are left out."""
+        if not ids:  # which Chroma refuses
+            return {}
+        found = self._collection.get(ids=[*ids], include=["embeddings", "metadatas"])
+        vectors = np.asarray(found["embeddings"], dtype=np.float32)
+        owners = [str(entry["document"]) for entry in found["metadatas"] or []]
+        return {item: row for item, *row in zip(found["ids"], owners, vectors, strict=True)}  # type: ignore[misc]
+
     def sync(self, document_id: str = "") -> None:
         wanted = {item: row for item, row in self._ledger.indexed_children(document_id).items() if row[1]}
         have = self._ids(document_id)

@@ -171,6 +171,23 @@ def reindex(context: typer.Context, as_json: Json = False) -> None:
 
 
 @app.command()
+def check(
+    context: typer.Context,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Check that documents, stored files, vectors and BM25 agree; exits with 6 where something is left to do."""
+
+    async def work(service: Service) -> None:
+        report = await service.check(repair=repair)
+        _print(report, as_json, terminal.check_text)
+        if report.left:
+            raise typer.Exit(6)
+
+    _run(context, work, as_json)
+
+
+@app.command()
 def health(context: typer.Context, as_json: Json = False) -> None:
     """Say what the library holds and what answers with it."""
 

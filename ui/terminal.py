@@ -19,7 +19,7 @@ from core.errors import QuaereError
 
 if TYPE_CHECKING:
     from core.llm.doctor import EndpointReport
-    from core.types import Answer, Document, Event, Health, KeptReplies, SearchResult
+    from core.types import Answer, CheckReport, Document, Event, Health, KeptReplies, SearchResult
 
 STEPS = {"parse": "reading", "ocr": "reading scans", "embed": "embedding", "index": "indexing", "done": "ready"}
 
@@ -132,6 +132,17 @@ def document_line(document: Document) -> str:
     return (
         f"{document.id[:8]}  {document.status}  {document.name}: {document.pages} pages, {document.chunks} chunks{gaps}"
     )
+
+
+def check_text(report: CheckReport) -> str:
+    lines = [
+        f"{'mended' if finding.mended else 'wrong '}  {finding.document + ': ' if finding.document else ''}"
+        f"{finding.what}\n        {finding.done}"
+        for finding in report.findings
+    ]
+    held = f"{report.documents} documents, {report.chunks} chunks, {report.vectors} vectors"
+    end = f"{len(report.left)} left to do" if report.left else "all parts agree"
+    return "\n".join([*lines, f"{held}: {end}"])
 
 
 def show_documents(documents: Sequence[Document]) -> None:

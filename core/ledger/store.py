@@ -12,6 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from core.errors import InvalidInput, NotFound
 from core.ledger import schema as t
+from core.ledger.audit import Audit
 from core.ledger.engine import open_engine
 from core.ledger.rows import (
     chunk_of,
@@ -48,6 +49,9 @@ class Ledger:
 
     def close(self) -> None:
         self._engine.dispose()
+
+    def audit(self) -> Audit:
+        return Audit(self._engine)
 
     @property
     def dialect(self) -> str:

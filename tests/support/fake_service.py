@@ -15,6 +15,7 @@ from core.ports import OnEvent
 from core.types import (
     Answer,
     ChannelHit,
+    CheckReport,
     Citation,
     Claim,
     Document,
@@ -181,6 +182,12 @@ class FakeService:
     async def reindex(self, *, on_event: OnEvent | None = None) -> Health:
         await self._enter("reindex", None)
         return await self.health()
+
+    async def check(self, *, repair: bool = False) -> CheckReport:
+        await self._enter("check", repair)
+        return CheckReport(
+            documents=len(self.documents), chunks=5, vectors=5, bm25_entries=5, repair=repair, findings=()
+        )
 
     async def health(self) -> Health:
         await self._enter("health", None)

@@ -30,7 +30,8 @@ def contents(app: App, settings: Settings) -> dict[str, Any]:
                 rows = connection.execute(text(f"SELECT * FROM {table}")).mappings()
                 held[table] = sorted(repr({k: _plain(v) for k, v in row.items() if k != "added_at"}) for row in rows)
     engine.dispose()
-    held["vectors"] = sorted(app._search.dense.ids)
+    stored = app._search.dense.stored(sorted(app._search.dense.ids))
+    held["vectors"] = [(item, owner, vector.tobytes()) for item, (owner, vector) in sorted(stored.items())]
     held["bm25"] = sorted(app._search.bm25.ids)
     held["files"] = sorted(file.name for file in (settings.library / "files").iterdir())
     return held
