@@ -11,9 +11,9 @@ from agents.reflector import Reflector
 from agents.retriever import Retriever
 from agents.router import Router
 from agents.writer import Writer
-from core.errors import LLMBudget, LLMNotConfigured
+from core.errors import LLMBudget, LLMNotConfigured, NothingIngested
 from core.trace import Tracer
-from core.types import Answer, Document, Event, Passage, Reflection, Route, Turn
+from core.types import Answer, Document, Event, Passage, Reflection, Route, Selection, Turn
 
 Policy = Literal["auto", "quote", "llm"]
 NOT_FOUND = "Nothing in the library supports an answer to this question."
@@ -41,22 +41,26 @@ class Orchestrator:
         question: str,
         history: Sequence[Turn],
         library: Sequence[Document],
-        limit_to: Sequence[str],
+        selection: Selection,
         policy: Policy,
         tracer: Tracer,
     ) -> Answer:
-        """The answer, its usage left out; QuaereErrors of any stage pass through, recorded in the tracer.
+        """The answer, its usage left out; QuaereErrors of any stage pass through, recorded in the tracer. `library`
+        is what was selected of it.
 
         When the open account's budget runs out while it is written, the answer quotes, and is partial.
         """
         writer = self._writer_for(policy)
         async with tracer.stage("router") as step:
-            route = await self._router.route(question, history, library, limit_to)
+            chosen = selection.documents or () if selection.chosen else ()
+            route = await self._router.route(question, history, library, chosen)
+            if not route.documents:
+                route = route.model_copy(update={"documents": selection.documents or ()})
             step.summary = f"{route.kind}: {route.reason} ({route.decided_by})"
             step.details = {"question": route.question}
         if route.kind == "chat":
             return _answer(question, Draft((), (), "none"), (), Reflection(support=0), tracer, GREETING)
-        passages = await self._retrieve(route, tracer)
+        passages = await self._retrieve(route, selection, tracer)
         draft, partial = await self._reason(route, passages, writer, tracer)
         async with tracer.stage("reflector") as step:
             reflection = self._reflector.reflect(draft.claims, draft.citations)
@@ -70,12 +74,18 @@ class Orchestrator:
             )
         return None if policy == "quote" else self._writer
 
-    async def _retrieve(self, route: Route, tracer: Tracer) -> tuple[Passage, ...]:
+    async def _retrieve(self, route: Route, selection: Selection, tracer: Tracer) -> tuple[Passage, ...]:
         async with tracer.stage("retriever") as step:
+            if selection.documents == ():  # nothing at all: to the search no ids mean every document
+                raise NothingIngested(
+                    f"no document fits what the search was limited to{left_out(selection)}",
+                    hint="see `quaere list`, or limit it less",
+                )
             passages = await self._retriever.retrieve(route)
             pages = {(p.document_id, p.page) for p in passages}
             step.summary = f"{len(passages)} passages from {len(pages)} pages by {' + '.join(route.channels)}"
-            step.details = {"channels": ", ".join(route.channels), "reranker": "none"}
+            step.summary += left_out(selection)
+            step.details = {"channels": ", ".join(route.channels), "reranker": "none", **counts(selection)}
             if route.kind == "relation":
                 step.degraded = "no knowledge graph: a question of relation is answered from passages"
         return passages
@@ -100,6 +110,18 @@ class Orchestrator:
             step.degraded = f"{spent}: quoted, not written" if spent else ""
             await tracer.tell(Event(kind="text", text=draft.text))
         return draft, bool(spent)
+
+
+def left_out(selection: Selection) -> str:
+    """'; 2 expired documents left out', or nothing."""
+    count = len(selection.expired)
+    return f"; {count} expired document{'s' if count > 1 else ''} left out" if count else ""
+
+
+def counts(selection: Selection) -> dict[str, str | int | float]:
+    """What a trace says of it."""
+    searched = {} if selection.documents is None else {"documents": len(selection.documents)}
+    return {**searched, "expired": len(selection.expired)} if searched or selection.expired else {}
 
 
 def _teller(tracer: Tracer):  # type: ignore[no-untyped-def]

@@ -8,7 +8,20 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.types import Answer, CheckReport, Document, Event, Health, KeptReplies, PageView, SearchResult, Turn
+from core.types import (
+    Answer,
+    CheckReport,
+    Collection,
+    Document,
+    Event,
+    Filter,
+    Health,
+    KeptReplies,
+    Metadata,
+    PageView,
+    SearchResult,
+    Turn,
+)
 
 Vectors = NDArray[np.float32]
 OnEvent = Callable[[Event], Awaitable[None]]
@@ -57,14 +70,25 @@ class Service(Protocol):
         question: str,
         *,
         documents: Sequence[str] = (),
+        filters: Filter | None = None,
         history: Sequence[Turn] = (),
         policy: str = "auto",
         on_event: OnEvent | None = None,
     ) -> Answer:
-        """policy: 'auto' writes with the language model where one is configured, 'quote' never does."""
+        """policy: 'auto' writes with the language model where one is configured, 'quote' never does.
+
+        `documents` are ids or names, as in `filters`, which may name more conditions; all have to hold. Expired
+        documents are left out unless `filters` includes them.
+        """
 
     async def search_passages(
-        self, query: str, *, top_k: int = 6, channels: Sequence[str] = (), documents: Sequence[str] = ()
+        self,
+        query: str,
+        *,
+        top_k: int = 6,
+        channels: Sequence[str] = (),
+        documents: Sequence[str] = (),
+        filters: Filter | None = None,
     ) -> SearchResult: ...
 
     async def read_page(
@@ -73,10 +97,26 @@ class Service(Protocol):
         """The page, and a PNG of it with `highlight` (text that stands on it) marked; b'' without `image`, and for
         what has no pages that could be drawn: any format but PDF."""
 
-    async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
-        """Ingest the file at an absolute path of this machine. The same bytes twice are one document."""
+    async def add_document(
+        self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None
+    ) -> Document:
+        """Ingest the file at an absolute path of this machine. The same bytes twice are one document, which what
+        `metadata` sets describes anew."""
 
-    async def list_documents(self) -> list[Document]: ...
+    async def edit_document(self, document: str, changes: Metadata) -> Document:
+        """Change what is said of it: what `changes` does not set stays, and fields are merged (None takes one away).
+        Nothing is parsed or embedded."""
+
+    async def list_documents(self, filters: Filter | None = None) -> list[Document]:
+        """All of them, expired ones too, or those that fit."""
+
+    async def collections(self) -> list[Collection]: ...
+
+    async def create_collection(self, collection: Collection, *, replace: bool = False) -> Collection:
+        """Raises InvalidInput where it is there already, or `replace` does not fit a document of it."""
+
+    async def remove_collection(self, name: str) -> Collection:
+        """Raises InvalidInput while it has documents."""
 
     async def remove_document(self, document: str) -> Document:
         """`document` is an id, an unambiguous start of one (8 characters or more), or a display name."""

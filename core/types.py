@@ -5,12 +5,23 @@ Coordinates are PDF points with the origin at the top left of the page as it is 
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Literal
+import re
+from datetime import date, datetime
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictStr,
+    field_validator,
+    model_validator,
+)
 
 DocumentStatus = Literal["processing", "ready", "ready_with_gaps", "failed"]
 DocumentFormat = Literal["pdf", "markdown", "text", "html", "docx"]
@@ -37,6 +48,134 @@ class Gap(Frozen):
     reason: str
 
 
+def _as_day(value: object) -> object:
+    """ISO days only: pydantic would take 2024 for a moment of 1970, and cut a time off."""
+    if value is None or value == "":
+        return None
+    if type(value) is date:
+        return value
+    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value.strip()):
+        try:
+            return date.fromisoformat(value.strip())
+        except ValueError as error:
+            raise ValueError(f"there is no day {value.strip()!r}") from error
+    raise ValueError(f"{value!r} is no day: write YYYY-MM-DD")
+
+
+def _as_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
+    stripped = tuple(dict.fromkeys(tag.strip() for tag in tags))
+    if any(not 0 < len(tag) <= 100 for tag in stripped):
+        raise ValueError("a tag has 1 to 100 characters")
+    return stripped
+
+
+def _as_language(language: str) -> str:
+    language = language.strip().lower().replace("_", "-")
+    if language and not re.fullmatch(r"[a-z]{2,3}(-[a-z0-9]{2,8})*", language):
+        raise ValueError(f"{language!r} is no language code such as en, de or zh-hans")
+    return language
+
+
+FieldType = Literal["text", "number", "date", "boolean"]
+FieldValue = StrictBool | Annotated[float, Field(allow_inf_nan=False)] | StrictStr  # a date is 'YYYY-MM-DD'
+FieldValues = FieldValue | tuple[FieldValue, ...]
+Day = Annotated[date | None, BeforeValidator(_as_day)]
+Tags = Annotated[tuple[str, ...], AfterValidator(_as_tags)]
+Language = Annotated[str, AfterValidator(_as_language)]
+DEFAULT_COLLECTION = "default"
+# What a manifest's line or a filter says of every document, and what Document calls its own.
+RESERVED_FIELDS = frozenset(
+    "id name path title document documents sha256 format pages chunks status gaps error added_at collection tags tag "
+    "language published_at valid_until published_from published_to fields field needs_review include_expired as_of "
+    "filters".split()
+)
+
+
+class FieldSpec(Frozen):
+    """A field that the documents of a collection have, beside what every document has."""
+
+    name: str
+    type: FieldType = "text"
+    allowed: tuple[str, ...] = Field(default=(), description="the only values there may be; empty is any")
+    required: bool = False
+    many: bool = Field(default=False, description="a document may have several values; a search asks for any of them")
+
+    @field_validator("name")
+    @classmethod
+    def _usable(cls, name: str) -> str:
+        if name in RESERVED_FIELDS:
+            raise ValueError(f"{name!r} is a name that every document has already")
+        if not name.isidentifier() or len(name) > 64:
+            raise ValueError(f"{name!r} is no name for a field: letters, digits and _ only")
+        return name
+
+
+class Collection(Frozen):
+    """Documents that share their fields. 'default' is always there."""
+
+    name: str
+    title: str = ""
+    fields: tuple[FieldSpec, ...] = ()
+    review_undated: bool = Field(
+        default=False, description="a document with neither published_at nor valid_until is marked needs_review"
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if not re.fullmatch(r"\w[\w-]{0,63}", self.name):
+            raise ValueError(f"{self.name!r} is no name for a collection: letters, digits, _ and - only")
+        names = [field.name for field in self.fields]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"the field {name!r} is declared twice")
+        return self
+
+    def field(self, name: str) -> FieldSpec | None:
+        return next((field for field in self.fields if field.name == name), None)
+
+
+class Metadata(Frozen):
+    """What is said of a document from outside. What is not set is left as it is."""
+
+    title: str = Field(default="", max_length=1000, description="empty leaves the title that there is")
+    collection: str = DEFAULT_COLLECTION
+    tags: Tags = ()
+    language: Language = ""
+    published_at: Day = None
+    valid_until: Day = Field(default=None, description="the last day on which the document holds")
+    fields: dict[str, FieldValues | None] = Field(default={}, description="null takes a field away")
+
+
+class Filter(Frozen):
+    """Which documents a search looks at: those that fit everything that is set."""
+
+    collection: str = Field(default="", description="name of a collection; empty is every one")
+    documents: tuple[str, ...] = Field(default=(), description="ids or names; empty is all")
+    tags: Tags = Field(default=(), description="documents with any of these tags, exactly")
+    language: Language = Field(default="", description="a language code, e.g. en")
+    published_from: Day = Field(default=None, description="published on this day (YYYY-MM-DD) or later")
+    published_to: Day = Field(default=None, description="published on this day (YYYY-MM-DD) or before")
+    fields: dict[str, FieldValues] = Field(
+        default={}, description="the collection's own fields, e.g. country: an exact value, or a list of which any fits"
+    )
+    include_expired: bool = Field(default=False, description="also documents whose valid_until has passed")
+    as_of: Day = Field(default=None, description="the day (YYYY-MM-DD) on which a document has to hold; empty is today")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.published_from and self.published_to and self.published_from > self.published_to:
+            raise ValueError(f"published_from {self.published_from} is after published_to {self.published_to}")
+        return self
+
+
+class Selection(Frozen):
+    """What a filter came to."""
+
+    documents: tuple[str, ...] | None = Field(default=None, description="ids; None is every one, () is none")
+    chosen: bool = Field(default=False, description="documents were named, not only described")
+    expired: tuple[str, ...] = Field(default=(), description="names of those left out for being expired, with the day")
+
+
 class Document(Frozen):
     id: str = Field(description="UUID5 of the file's SHA-256")
     name: str = Field(description="display name: the file's own name, never a path")
@@ -51,6 +190,16 @@ class Document(Frozen):
     gaps: tuple[Gap, ...] = ()
     error: str = ""
     added_at: datetime
+    collection: str = DEFAULT_COLLECTION
+    tags: tuple[str, ...] = ()
+    language: str = ""
+    published_at: Day = None
+    valid_until: Day = Field(default=None, description="the last day on which it holds")
+    fields: dict[str, FieldValues] = Field(default={}, description="the collection's own; a date is YYYY-MM-DD")
+    needs_review: bool = Field(default=False, description="undated, in a collection whose documents should not be")
+
+    def expired(self, on: date) -> bool:
+        return self.valid_until is not None and self.valid_until < on
 
 
 class Span(Frozen):

@@ -16,10 +16,11 @@ from pathlib import Path
 from core.errors import InvalidInput, LibraryError, NotFound
 from core.formats import KINDS
 from core.ledger import Ledger
+from core.metadata import check_new, described
 from core.ports import Embedder, Index
 from core.settings import ChunkSettings, IngestSettings
 from core.text import clean, embedding_text, text_hash
-from core.types import Document, DocumentFormat, Event, Gap
+from core.types import DEFAULT_COLLECTION, Collection, Document, DocumentFormat, Event, Gap, Metadata
 from ingest.chunk import chunk_document
 from ingest.formats.reader import ending_of, format_of
 from ingest.ocr import ScanReader, without_engine
@@ -49,22 +50,31 @@ class Ingestor:
         self._lock = threading.RLock()
         self.files.mkdir(parents=True, exist_ok=True)
 
-    def add(self, path: Path, name: str, tell: Tell, summarise: Summarise) -> Document:
-        """The document of that file; the same bytes again return the document that is there.
+    def add(
+        self, path: Path, name: str, tell: Tell, summarise: Summarise, metadata: Metadata | None = None
+    ) -> Document:
+        """The document of that file; the same bytes again return the document that is there, described anew where
+        `metadata` sets something, which embeds nothing.
 
-        Raises NotFound, InvalidInput (limits, no regular file), DocumentRefused and its kinds: then nothing is stored.
+        Raises NotFound, InvalidInput (limits, no regular file, metadata that its collection does not take),
+        DocumentRefused and its kinds: then nothing is stored.
         """
+        said = metadata or Metadata()
         size = self._checked_size(path)
         with self._lock:
             sha256 = _sha256(path, size)
             known = self.ledger.find_by_sha256(sha256)
+            if known is None:
+                check_new(said, self.ledger.collection(said.collection))
+            elif said.model_fields_set:
+                known = self._redescribed(known, said, merge=False)
             if known is not None and known.status in READY:
                 if not self.holds_file(known):
                     self._keep(path, self.file_of(known))
                 tell(Event(kind="ingest", document=known.name, step="done", done=1, total=1))
                 return known
             name = clean(name or path.name).replace("\n", " ").strip()[:200] or "document"
-            document = known or self._parsed(path, name, sha256, tell)
+            document = known or self._parsed(path, name, sha256, tell, said)
             self._embed(document, tell)
             return self._publish(self._summarised(document, tell, summarise), tell)
 
@@ -74,6 +84,42 @@ class Ingestor:
             self.ledger.delete_document(document.id)
             self._sync(document)
             self.file_of(document).unlink(missing_ok=True)
+
+    def edit(self, document: Document, changes: Metadata) -> Document:
+        """Describe it anew: what is not set stays, and so do fields that are not named. Nothing is embedded.
+
+        Raises InvalidInput: then nothing is stored.
+        """
+        with self._lock:
+            return self._redescribed(self.ledger.document(document.id), changes, merge=True)
+
+    def _redescribed(self, document: Document, changes: Metadata, *, merge: bool) -> Document:
+        name = changes.collection if "collection" in changes.model_fields_set else document.collection
+        after = described(document, changes, self.ledger.collection(name), merge=merge)
+        if after == document:
+            return document
+        self.ledger.put_document(after)
+        if after.title != document.title:
+            self._sync(after)  # of what is said of a document, the indexes hold only its title
+        return after
+
+    def declare(self, collection: Collection) -> None:
+        """Put it in place of the one of that name. Raises InvalidInput where a document of it would not fit."""
+        with self._lock:
+            for document in self.ledger.documents():
+                if document.collection == collection.name:
+                    try:
+                        described(document, Metadata(), collection)
+                    except InvalidInput as error:
+                        raise InvalidInput(f"{document.name} does not fit: {error.message}") from error
+            self.ledger.put_collection(collection)
+
+    def undeclare(self, name: str) -> None:
+        """Raises InvalidInput while it has documents."""
+        if name == DEFAULT_COLLECTION:
+            raise InvalidInput(f"the collection {name} is always there")
+        with self._lock:
+            self.ledger.delete_collection(name)
 
     def embed_all(self, tell: Tell) -> None:
         """Embed whatever the configured embedder has not embedded yet, of every document."""
@@ -99,7 +145,8 @@ class Ingestor:
     def read_again(self, document: Document, summarise: Summarise) -> Document:
         """Parse a document's stored file anew, in place of what the ledger has of it."""
         with self._lock:
-            parsed = self._parsed(self.file_of(document), document.name, document.sha256, _untold)
+            said = Metadata.model_validate(document.model_dump(include=set(Metadata.model_fields)))
+            parsed = self._parsed(self.file_of(document), document.name, document.sha256, _untold, said)
             made = {name: getattr(parsed, name) for name in ("title", "pages", "chunks", "gaps", "status")}
             return self.finish(document.model_copy(update=made), summarise)
 
@@ -129,7 +176,7 @@ class Ingestor:
             )
         return size
 
-    def _parsed(self, path: Path, name: str, sha256: str, tell: Tell) -> Document:
+    def _parsed(self, path: Path, name: str, sha256: str, tell: Tell, said: Metadata) -> Document:
         def on_page(done: int, total: int) -> None:
             tell(Event(kind="ingest", document=name, step="parse", done=done, total=total))
 
@@ -142,6 +189,7 @@ class Ingestor:
             document_id, sha256, parsed, self.chunks.child_chars, self.chunks.parent_chars
         )
         document = _document(document_id, name, sha256, kind, parsed, len(children))
+        document = described(document, said, self.ledger.collection(said.collection))
         self._keep(path, self.file_of(document))
         # References are found by their words alone: as vectors they crowd content out, and cost a fifth of the time.
         embedded = [child for child in children if not child.is_reference]
@@ -186,7 +234,8 @@ class Ingestor:
 
     def _unembedded(self, document: Document) -> list[tuple[str, str]]:
         rows = self.ledger.children_and_hashes(document.id)
-        texts = {key: embedding_text(document.title, chunk.section, chunk.searched) for chunk, key in rows if key}
+        title = self.ledger.embedded_title(document.id)
+        texts = {key: embedding_text(title, chunk.section, chunk.searched) for chunk, key in rows if key}
         return [(key, texts[key]) for key in self.ledger.missing_embeddings(self.embedder.fingerprint, list(texts))]
 
     def _summarised(self, document: Document, tell: Tell, summarise: Summarise) -> Document:

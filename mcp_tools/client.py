@@ -23,7 +23,7 @@ from pydantic import BaseModel, ValidationError
 
 from core.errors import LibraryBusy, LibraryError
 from core.ports import OnEvent
-from core.types import Answer, Event, PageView, SearchResult, Turn
+from core.types import Answer, Event, Filter, PageView, SearchResult, Turn
 from mcp_tools.border import rebuilt
 
 MAX_EVENT_BYTES = 64 * 1024 * 1024  # a page's picture travels in one event
@@ -101,6 +101,10 @@ async def _events(on_event: OnEvent | None) -> AsyncIterator[ProgressHandler | N
         task.cancel()
 
 
+def _sent(filters: Filter | None) -> dict[str, Any]:
+    return {"filters": filters.model_dump(mode="json", exclude_defaults=True)} if filters else {}
+
+
 class ToolClient:
     """`async with ToolClient(server_or_url) as tools: await tools.ask(...)`.
 
@@ -173,18 +177,27 @@ class ToolClient:
         question: str,
         *,
         documents: Sequence[str] = (),
+        filters: Filter | None = None,
         history: Sequence[Turn] = (),
         policy: str = "auto",
         on_event: OnEvent | None = None,
     ) -> Answer:
         turns = [turn.model_dump() for turn in history]
         arguments = {"question": question, "documents": list(documents), "history": turns, "policy": policy}
+        arguments |= _sent(filters)
         return await self.get("ask", arguments, Answer, on_event)
 
     async def search_passages(
-        self, query: str, *, top_k: int = 6, channels: Sequence[str] = (), documents: Sequence[str] = ()
+        self,
+        query: str,
+        *,
+        top_k: int = 6,
+        channels: Sequence[str] = (),
+        documents: Sequence[str] = (),
+        filters: Filter | None = None,
     ) -> SearchResult:
         arguments = {"query": query, "top_k": top_k, "channels": list(channels), "documents": list(documents)}
+        arguments |= _sent(filters)
         return await self.get("search_passages", arguments, SearchResult)
 
     async def read_page(

@@ -21,7 +21,19 @@ import filelock
 
 from core.errors import LibraryBusy, LibraryError, NotFound
 from core.ports import OnEvent, Service
-from core.types import Answer, CheckReport, Document, Health, KeptReplies, PageView, SearchResult, Turn
+from core.types import (
+    Answer,
+    CheckReport,
+    Collection,
+    Document,
+    Filter,
+    Health,
+    KeptReplies,
+    Metadata,
+    PageView,
+    SearchResult,
+    Turn,
+)
 from mcp_tools.door import Door, owner_path, read_owner
 from mcp_tools.remote import RemoteService
 from mcp_tools.server import installed_version
@@ -204,21 +216,30 @@ class Library:
         question: str,
         *,
         documents: Sequence[str] = (),
+        filters: Filter | None = None,
         history: Sequence[Turn] = (),
         policy: str = "auto",
         on_event: OnEvent | None = None,
     ) -> Answer:
         return await self._call(
             lambda service: service.ask(
-                question, documents=documents, history=history, policy=policy, on_event=on_event
+                question, documents=documents, filters=filters, history=history, policy=policy, on_event=on_event
             )
         )
 
     async def search_passages(
-        self, query: str, *, top_k: int = 6, channels: Sequence[str] = (), documents: Sequence[str] = ()
+        self,
+        query: str,
+        *,
+        top_k: int = 6,
+        channels: Sequence[str] = (),
+        documents: Sequence[str] = (),
+        filters: Filter | None = None,
     ) -> SearchResult:
         return await self._call(
-            lambda service: service.search_passages(query, top_k=top_k, channels=channels, documents=documents)
+            lambda service: service.search_passages(
+                query, top_k=top_k, channels=channels, documents=documents, filters=filters
+            )
         )
 
     async def read_page(
@@ -226,11 +247,27 @@ class Library:
     ) -> tuple[PageView, bytes]:
         return await self._call(lambda service: service.read_page(document, page, highlight=highlight, image=image))
 
-    async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
-        return await self._call(lambda service: service.add_document(path, name=name, on_event=on_event))
+    async def add_document(
+        self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None
+    ) -> Document:
+        return await self._call(
+            lambda service: service.add_document(path, name=name, metadata=metadata, on_event=on_event)
+        )
 
-    async def list_documents(self) -> list[Document]:
-        return await self._call(lambda service: service.list_documents())
+    async def edit_document(self, document: str, changes: Metadata) -> Document:
+        return await self._call(lambda service: service.edit_document(document, changes))
+
+    async def list_documents(self, filters: Filter | None = None) -> list[Document]:
+        return await self._call(lambda service: service.list_documents(filters))
+
+    async def collections(self) -> list[Collection]:
+        return await self._call(lambda service: service.collections())
+
+    async def create_collection(self, collection: Collection, *, replace: bool = False) -> Collection:
+        return await self._call(lambda service: service.create_collection(collection, replace=replace))
+
+    async def remove_collection(self, name: str) -> Collection:
+        return await self._call(lambda service: service.remove_collection(name))
 
     async def remove_document(self, document: str) -> Document:
         """As the contract says; a removal that broke off and is then not found is one that was done."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from core.ports import OnEvent
-from core.types import CheckReport, Document, Health, KeptReplies
+from core.types import CheckReport, Collection, Document, Filter, Health, KeptReplies, Metadata
 from mcp_tools.client import ToolClient
-from mcp_tools.server import Count, DocumentList, ReplyList, StoredTrace
+from mcp_tools.server import CollectionList, Count, DocumentList, ReplyList, StoredTrace
 
 
 class RemoteService(ToolClient):
@@ -15,11 +15,29 @@ class RemoteService(ToolClient):
     def __init__(self, url: str, token: str) -> None:
         super().__init__(url, token=token)
 
-    async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
-        return await self.get("library_add", {"path": path, "name": name}, Document, on_event)
+    async def add_document(
+        self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None
+    ) -> Document:
+        said = {"metadata": metadata.model_dump(mode="json", exclude_unset=True)} if metadata else {}
+        return await self.get("library_add", {"path": path, "name": name, **said}, Document, on_event)
 
-    async def list_documents(self) -> list[Document]:
-        return (await self.get("library_list", {}, DocumentList)).documents
+    async def edit_document(self, document: str, changes: Metadata) -> Document:
+        said = changes.model_dump(mode="json", exclude_unset=True)
+        return await self.get("library_edit", {"document": document, "changes": said}, Document)
+
+    async def list_documents(self, filters: Filter | None = None) -> list[Document]:
+        wanted = {"filters": filters.model_dump(mode="json")} if filters else {}
+        return (await self.get("library_list", wanted, DocumentList)).documents
+
+    async def collections(self) -> list[Collection]:
+        return (await self.get("library_collections", {}, CollectionList)).collections
+
+    async def create_collection(self, collection: Collection, *, replace: bool = False) -> Collection:
+        arguments = {"collection": collection.model_dump(mode="json"), "replace": replace}
+        return await self.get("library_create_collection", arguments, Collection)
+
+    async def remove_collection(self, name: str) -> Collection:
+        return await self.get("library_remove_collection", {"name": name}, Collection)
 
     async def remove_document(self, document: str) -> Document:
         return await self.get("library_remove", {"document": document}, Document)

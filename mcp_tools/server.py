@@ -16,7 +16,21 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, TypeAdap
 
 from core.errors import QuaereError
 from core.ports import OnEvent, Service
-from core.types import Answer, CheckReport, Document, Event, Health, KeptReplies, PageView, Passage, SearchResult, Turn
+from core.types import (
+    Answer,
+    CheckReport,
+    Collection,
+    Document,
+    Event,
+    Filter,
+    Health,
+    KeptReplies,
+    Metadata,
+    PageView,
+    Passage,
+    SearchResult,
+    Turn,
+)
 from mcp_tools.border import Border, guarded
 
 MAX_QUESTION_CHARS = 4000
@@ -41,6 +55,24 @@ def _as_list(value: object) -> object:
     return [value] if value.strip() else ()
 
 
+def _as_filter(value: object) -> object:
+    """Conditions as clients send them: an object, an object as JSON text, null or nothing for none."""
+    if isinstance(value, str) and value.strip():
+        try:
+            value = json.loads(value)
+        except ValueError as error:
+            raise ValueError(f"no JSON object: {error}") from error
+    if not value:
+        return {}
+    if not isinstance(value, dict):
+        return value
+    lists = {name: _as_list(value[name]) for name in ("documents", "tags") if name in value}
+    fields = value.get("fields")
+    if isinstance(fields, str):
+        lists["fields"] = _as_filter(fields)
+    return {name: said for name, said in {**value, **lists}.items() if said is not None}
+
+
 def _not_blank(value: str) -> str:
     if not value.strip():
         raise ValueError("must not be blank")
@@ -53,6 +85,17 @@ Documents = Annotated[
     BeforeValidator(_as_list),
     Field(max_length=1000, description="Limit to these documents, by id or name. Empty: the whole library."),
 ]
+Filters = Annotated[
+    Filter,
+    BeforeValidator(_as_filter),
+    Field(
+        description="Conditions on the documents, all of which have to hold, e.g. "
+        '{"collection": "admissions", "tags": ["new"], "fields": {"country": ["Spain", "Peru"]}}. The resource '
+        "quaere://collections lists collections with their fields. Expired documents are left out unless "
+        "include_expired is true."
+    ),
+]
+NO_FILTER = Filter()
 DocumentRef = Annotated[str, Field(min_length=1, max_length=1000, description="The document's id or its name.")]
 
 
@@ -102,6 +145,7 @@ def _add_ask(server: FastMCP[Any], service: Service) -> None:
         context: Context,
         question: Annotated[Asked, Field(description="A question in plain language, in any language.")],
         documents: Documents = (),
+        filters: Filters = NO_FILTER,
         history: Annotated[
             tuple[Turn, ...],
             BeforeValidator(_as_list),
@@ -116,7 +160,12 @@ def _add_ask(server: FastMCP[Any], service: Service) -> None:
         citations, each a verbatim quote with document and page. Where nothing in the library supports an
         answer it says so and shows the nearest passages."""
         answer = await service.ask(
-            question, documents=documents, history=history, policy=policy, on_event=_reporter(context)
+            question,
+            documents=documents,
+            filters=filters,
+            history=history,
+            policy=policy,
+            on_event=_reporter(context),
         )
         return ToolResult(content=answer_text(answer), structured_content=answer.model_dump(mode="json"))
 
@@ -133,12 +182,16 @@ def _add_search(server: FastMCP[Any], service: Service) -> None:
             Field(max_length=10, description="Ways to search, e.g. dense, bm25. Empty: all."),
         ] = (),
         documents: Documents = (),
+        filters: Filters = NO_FILTER,
     ) -> ToolResult:
         """Find passages of the library's documents, best first, each with its document, page and the rank
         each search channel gave it. No language model is involved."""
-        result = await service.search_passages(query, top_k=top_k, channels=channels, documents=documents)
+        result = await service.search_passages(
+            query, top_k=top_k, channels=channels, documents=documents, filters=filters
+        )
         lines = [_passage_line(number, passage) for number, passage in enumerate(result.passages, 1)]
-        text = "\n\n".join(lines) or "No passage was found."
+        why = f" ({result.trace[0].summary})" if result.trace else ""
+        text = "\n\n".join(lines) or f"No passage was found{why}."
         return ToolResult(content=text, structured_content=result.model_dump(mode="json"))
 
 
@@ -161,6 +214,10 @@ class DocumentList(BaseModel):
     documents: list[Document]
 
 
+class CollectionList(BaseModel):
+    collections: list[Collection]
+
+
 class StoredTrace(BaseModel):
     trace: str
 
@@ -181,15 +238,44 @@ def _add_private(server: FastMCP[Any], service: Service) -> None:
 
     @server.tool(output_schema=_schema(Document))
     @guarded
-    async def library_add(context: Context, path: Annotated[str, Field(min_length=1)], name: str = "") -> ToolResult:
+    async def library_add(
+        context: Context,
+        path: Annotated[str, Field(min_length=1)],
+        name: str = "",
+        metadata: Metadata | None = None,
+    ) -> ToolResult:
         """Ingest the file at an absolute path of this machine."""
-        return result(await service.add_document(path, name=name, on_event=_reporter(context)))
+        return result(await service.add_document(path, name=name, metadata=metadata, on_event=_reporter(context)))
+
+    @server.tool(output_schema=_schema(Document))
+    @guarded
+    async def library_edit(document: DocumentRef, changes: Metadata) -> ToolResult:
+        """Change what is said of a document."""
+        return result(await service.edit_document(document, changes))
 
     @server.tool(annotations=READ_ONLY, output_schema=_schema(DocumentList))
     @guarded
-    async def library_list() -> ToolResult:
-        """All documents."""
-        return result(DocumentList(documents=await service.list_documents()))
+    async def library_list(filters: Filter | None = None) -> ToolResult:
+        """All documents, or those that fit."""
+        return result(DocumentList(documents=await service.list_documents(filters)))
+
+    @server.tool(annotations=READ_ONLY, output_schema=_schema(CollectionList))
+    @guarded
+    async def library_collections() -> ToolResult:
+        """All collections, with the fields they declare."""
+        return result(CollectionList(collections=await service.collections()))
+
+    @server.tool(output_schema=_schema(Collection))
+    @guarded
+    async def library_create_collection(collection: Collection, replace: bool = False) -> ToolResult:
+        """Declare a collection."""
+        return result(await service.create_collection(collection, replace=replace))
+
+    @server.tool(output_schema=_schema(Collection))
+    @guarded
+    async def library_remove_collection(name: Annotated[str, Field(min_length=1, max_length=64)]) -> ToolResult:
+        """Remove a collection that has no documents."""
+        return result(await service.remove_collection(name))
 
     @server.tool(output_schema=_schema(Document))
     @guarded
@@ -248,6 +334,14 @@ def _add_resources(server: FastMCP[Any], service: Service) -> None:
         """The library's documents, with their state and the pages that could not be read."""
         try:
             return TypeAdapter(list[Document]).dump_json(await service.list_documents()).decode()
+        except QuaereError as error:
+            raise ResourceError(error.message) from error
+
+    @server.resource("quaere://collections", mime_type="application/json")
+    async def collections() -> str:
+        """The collections and their fields, on which `filters` can set conditions."""
+        try:
+            return TypeAdapter(list[Collection]).dump_json(await service.collections()).decode()
         except QuaereError as error:
             raise ResourceError(error.message) from error
 

@@ -6,13 +6,15 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TypeVar, cast
 
-from agents.orchestrator import Orchestrator, Policy
-from core.errors import EmbeddingChanged, InvalidInput, QuaereError
+from agents.orchestrator import Orchestrator, Policy, counts, left_out
+from core.errors import EmbeddingChanged, InvalidInput, NothingIngested, QuaereError
 from core.ledger import Ledger
 from core.llm import LLMs
+from core.metadata import check_declaration
 from core.ports import Embedder, OnEvent
 from core.settings import Settings
 from core.spending import account
@@ -21,13 +23,17 @@ from core.trace import Tracer
 from core.types import (
     Answer,
     CheckReport,
+    Collection,
     Document,
     Event,
+    Filter,
     Health,
     KeptReplies,
+    Metadata,
     Page,
     PageView,
     SearchResult,
+    Selection,
     TraceStep,
     Turn,
     Usage,
@@ -84,6 +90,7 @@ class App:
         question: str,
         *,
         documents: Sequence[str] = (),
+        filters: Filter | None = None,
         history: Sequence[Turn] = (),
         policy: str = "auto",
         on_event: OnEvent | None = None,
@@ -92,11 +99,12 @@ class App:
         if policy not in POLICIES:
             raise InvalidInput(f"unknown policy {policy!r}", hint=f"one of {', '.join(POLICIES)}")
         self._check_embedder()
+        selection = self._select(documents, filters)
         tracer = Tracer(on_event)
         with account(self._settings.budget.question) as spent:
             try:
                 answer = await self._orchestrator.ask(
-                    question, history, self._ledger.documents(), self._ids(documents), cast("Policy", policy), tracer
+                    question, history, self._selected(selection), selection, cast("Policy", policy), tracer
                 )
             except QuaereError as error:
                 self._save_trace(tracer, question, spent.usage, error)
@@ -115,18 +123,33 @@ class App:
         self._ledger.save_trace(tracer.id, question, json.dumps(event, ensure_ascii=False))
 
     async def search_passages(
-        self, query: str, *, top_k: int = 6, channels: Sequence[str] = (), documents: Sequence[str] = ()
+        self,
+        query: str,
+        *,
+        top_k: int = 6,
+        channels: Sequence[str] = (),
+        documents: Sequence[str] = (),
+        filters: Filter | None = None,
     ) -> SearchResult:
         query = _checked(query)
         self._check_embedder()
+        selection = self._select(documents, filters)
         start = time.perf_counter()
+        chosen = selection.documents
         passages = await asyncio.to_thread(
-            self._search.search, query, top_k=top_k, channels=channels, documents=self._ids(documents)
+            # To the search no ids mean every document.
+            self._search.search,
+            query,
+            top_k=0 if chosen == () else top_k,
+            channels=channels,
+            documents=chosen or (),
         )
+        found = f"{len(passages)} passages" if chosen != () else "no document fits what the search was limited to"
         step = TraceStep(
             stage="retriever",
             ms=round((time.perf_counter() - start) * 1000, 1),
-            summary=f"{len(passages)} passages" if len(self._search.bm25) else "nothing ingested yet",
+            summary=(found if len(self._search.bm25) else "nothing ingested yet") + left_out(selection),
+            details=counts(selection),
         )
         return SearchResult(query=query, passages=passages, trace=(step,))
 
@@ -157,10 +180,12 @@ class App:
         file, most = self._ingestor.file_of(found), self._ingestor.limits.max_pixels
         return view, await asyncio.to_thread(render_png, file, page, boxes, max_pixels=most)
 
-    async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
+    async def add_document(
+        self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None
+    ) -> Document:
         self._check_embedder()
         summarise = self._summarise_here()
-        return await _in_thread(lambda tell: self._ingestor.add(Path(path), name, tell, summarise), on_event)
+        return await _in_thread(lambda tell: self._ingestor.add(Path(path), name, tell, summarise, metadata), on_event)
 
     def _summarise_here(self) -> Summarise:
         """Called in a thread it works in this event loop, to which the language model's client belongs."""
@@ -172,8 +197,26 @@ class App:
             await self._summariser.summarise(document)
         return spent.notes
 
-    async def list_documents(self) -> list[Document]:
-        return self._ledger.documents()
+    async def edit_document(self, document: str, changes: Metadata) -> Document:
+        return await asyncio.to_thread(self._ingestor.edit, self._ledger.document(document), changes)
+
+    async def list_documents(self, filters: Filter | None = None) -> list[Document]:
+        return self._selected(self._ledger.select(filters, date.today())) if filters else self._ledger.documents()
+
+    async def collections(self) -> list[Collection]:
+        return self._ledger.collections()
+
+    async def create_collection(self, collection: Collection, *, replace: bool = False) -> Collection:
+        collection = check_declaration(collection)
+        if not replace and any(known.name == collection.name for known in self._ledger.collections()):
+            raise InvalidInput(f"there is a collection {collection.name} already", hint="replace it, or choose a name")
+        await asyncio.to_thread(self._ingestor.declare, collection)
+        return collection
+
+    async def remove_collection(self, name: str) -> Collection:
+        found = self._ledger.collection(name)
+        await asyncio.to_thread(self._ingestor.undeclare, name)
+        return found
 
     async def remove_document(self, document: str) -> Document:
         found = self._ledger.document(document)
@@ -220,8 +263,31 @@ class App:
         """The stored trace as JSON; `trace_id` may be its beginning."""
         return self._ledger.trace(trace_id)
 
-    def _ids(self, documents: Sequence[str]) -> tuple[str, ...]:
-        return tuple(self._ledger.document(reference).id for reference in documents)
+    def _select(self, documents: Sequence[str], filters: Filter | None) -> Selection:
+        """Raises InvalidInput, NotFound, and NothingIngested where each document that was named is expired."""
+        filters = filters or Filter()
+        if documents:
+            both = set(self._resolved(documents)) & set(self._resolved(filters.documents or documents))
+            filters = filters.model_copy(update={"documents": tuple(sorted(both))})
+            if not both:
+                return Selection(documents=(), chosen=True)
+        found = self._ledger.select(filters, date.today())
+        if found.chosen and not found.documents and found.expired:
+            verb = "is" if len(found.expired) == 1 else "are"
+            raise NothingIngested(
+                f"{', '.join(found.expired)} {verb} expired",
+                hint="ask for expired documents too (--include-expired), or as of an earlier day (--as-of)",
+            )
+        return found
+
+    def _resolved(self, documents: Sequence[str]) -> tuple[str, ...]:
+        found = self._ledger.select(Filter(documents=tuple(documents), include_expired=True), date.today())
+        return found.documents or ()
+
+    def _selected(self, selection: Selection) -> list[Document]:
+        library = self._ledger.documents()
+        wanted = None if selection.documents is None else set(selection.documents)
+        return [document for document in library if wanted is None or document.id in wanted]
 
     def _check_embedder(self) -> None:
         stored = self._ledger.meta("embedder")

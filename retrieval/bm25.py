@@ -98,11 +98,14 @@ class Bm25Index:
         self._ledger = ledger
         self._model = _Growing()
         self._wordless: dict[str, str] = {}  # chunks without a term, which can't be found, with their documents
+        self._titles: dict[str, str] = {}  # which each document's chunks are indexed with
         self._lock = threading.Lock()
 
     def sync(self, document_id: str = "") -> None:
         wanted = {item: owner for item, (owner, _) in self._ledger.indexed_children(document_id).items()}
+        titles = {d.id: d.title for d in self._ledger.documents_by_id(wanted.values()).values()}
         with self._lock:
+            self._forget_retitled(titles, document_id)
             wordless = {item for item, owner in self._wordless.items() if document_id in ("", owner)}
             have = self._model.held(document_id) | wordless
             tokens = self._tokens([item for item in wanted if item not in have])
@@ -114,6 +117,17 @@ class Bm25Index:
                     self._model.add(item, wanted[item], found)
                 else:
                     self._wordless[item] = wanted[item]
+
+    def _forget_retitled(self, titles: Mapping[str, str], document_id: str) -> None:
+        """Take out the chunks of documents that have another title now, so that they are indexed anew."""
+        for document, title in titles.items():
+            if self._titles.get(document, title) != title:
+                for item in self._model.held(document):
+                    self._model.remove(item)
+                self._wordless = {item: owner for item, owner in self._wordless.items() if owner != document}
+        if document_id and document_id not in titles:
+            self._titles.pop(document_id, None)
+        self._titles = {**(self._titles if document_id else {}), **titles}
 
     def _tokens(self, ids: Sequence[str]) -> Mapping[str, list[str]]:
         chunks = self._ledger.chunks(ids)
@@ -127,7 +141,7 @@ class Bm25Index:
     def rebuild(self) -> None:
         """Forget what is held, and read the ledger anew."""
         with self._lock:
-            self._model, self._wordless = _Growing(), {}
+            self._model, self._wordless, self._titles = _Growing(), {}, {}
         self.sync()
 
     @property

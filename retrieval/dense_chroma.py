@@ -18,6 +18,10 @@ from core.ledger import Ledger
 from core.ports import Embedder, Vectors
 
 T = TypeVar("T")
+# Up to here the vectors of the documents that are searched are compared one by one (2 ms a thousand): exact, where
+# the graph of a large library finds few of a small part.
+EXACT_CHUNKS = 4000
+IN_LIST = 5000  # ids in one `$in`: SQLite takes 32,766 parameters, and time grows with them
 # Recall against exact search suffers at Chroma's defaults (ef 100, 16 neighbours) on near-duplicate text.
 _HNSW: CreateHNSWConfiguration = {
     "space": "cosine",
@@ -97,16 +101,45 @@ class ChromaIndex:
         self.sync()
 
     def search(self, vector: Vectors, k: int, documents: Sequence[str] = ()) -> list[tuple[str, float]]:
-        """(chunk id, cosine similarity -1 to 1), best first."""
+        """(chunk id, cosine similarity -1 to 1), best first; of those documents only, where there are any."""
+        if not documents:
+            return self._nearest(vector, k, None)
+        counts = self._ledger.chunk_counts()
+        allowed = [item for item in dict.fromkeys(documents) if item in counts]
+        if sum(counts[item] for item in allowed) <= EXACT_CHUNKS:
+            return self._exact(vector, k, allowed)
+        found = [hit for where in _conditions(allowed, set(counts)) for hit in self._nearest(vector, k, where)]
+        return sorted(found, key=lambda hit: -hit[1])[:k]
+
+    def _exact(self, vector: Vectors, k: int, documents: Sequence[str]) -> list[tuple[str, float]]:
+        hashes = self._ledger.embedded_children(documents)
+        vectors = self._ledger.load_embeddings(self._embedder.fingerprint, list(dict.fromkeys(hashes.values())))
+        ids = [item for item, key in hashes.items() if key in vectors]
+        if not ids:
+            return []
+        rows = np.stack([vectors[hashes[item]] for item in ids])
+        scores = (rows @ vector) / np.maximum(np.linalg.norm(rows, axis=1) * np.linalg.norm(vector), 1e-12)
+        return [(ids[i], float(scores[i])) for i in np.argsort(-scores, kind="stable")[:k]]
+
+    def _nearest(self, vector: Vectors, k: int, where: Where | None) -> list[tuple[str, float]]:
         count = self._collection.count()
         if count == 0:
             return []
-        where: Where | None = cast("Where", {"document": {"$in": [*documents]}}) if documents else None
         found = self._collection.query(
             query_embeddings=vector[None, :], n_results=min(k, count), where=where, include=["distances"]
         )
         distances = (found["distances"] or [[]])[0]
         return [(item, 1.0 - float(d)) for item, d in zip(found["ids"][0], distances, strict=True)]
+
+
+def _conditions(allowed: Sequence[str], everything: set[str]) -> list[Where | None]:
+    """Together they let just those documents through: by what is left out where that is shorter."""
+    rest = sorted(everything - set(allowed))
+    if not rest:
+        return [None]
+    if len(rest) < len(allowed) and len(rest) <= IN_LIST:
+        return [cast("Where", {"document": {"$nin": rest}})]
+    return [cast("Where", {"document": {"$in": batch}}) for batch in _batches(allowed, IN_LIST)]
 
 
 def _batches(items: Sequence[T], size: int) -> Iterator[list[T]]:

@@ -66,7 +66,8 @@ class HybridSearch:
 
     def overview(self, documents: Sequence[str]) -> tuple[Passage, ...]:
         """Of each document the passages that its summary is made of, the summary's sentences as what was found."""
-        wanted = [d for d in self.ledger.documents() if not documents or d.id in documents]
+        chosen = set(documents)
+        wanted = [d for d in self.ledger.documents() if not chosen or d.id in chosen]
         return tuple(passage for document in wanted for passage in self._summarised(document))
 
     def _summarised(self, document: Document) -> Iterator[Passage]:

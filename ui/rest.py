@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
@@ -16,9 +17,22 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from core.errors import InvalidInput, NotFound, QuaereError
+from core.metadata import parsed
 from core.ports import OnEvent, Service
 from core.settings import ServeSettings
-from core.types import Answer, Document, Event, Frozen, Health, PageView, SearchResult, Turn
+from core.types import (
+    Answer,
+    Collection,
+    Document,
+    Event,
+    Filter,
+    Frozen,
+    Health,
+    Metadata,
+    PageView,
+    SearchResult,
+    Turn,
+)
 from ui.guard import Guard
 from ui.running import Tools, stream
 from ui.uploads import received
@@ -31,6 +45,7 @@ _log = logging.getLogger(__name__)
 class Question(Frozen):
     question: str
     documents: tuple[str, ...] = Field(default=(), description="ids or names; empty is the whole library")
+    filters: Filter = Filter()
     history: tuple[Turn, ...] = ()
     policy: Literal["auto", "quote"] = "auto"
 
@@ -40,6 +55,7 @@ class Search(Frozen):
     top_k: int = Field(default=6, ge=1, le=50)
     channels: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
+    filters: Filter = Filter()
 
 
 class ErrorDetail(BaseModel):
@@ -134,6 +150,7 @@ def _add_questions(router: APIRouter, tools: Tools) -> None:
 
         def call(on_event: OnEvent | None = None) -> Any:
             options = {"documents": asked.documents, "history": asked.history, "policy": asked.policy}
+            options["filters"] = asked.filters  # type: ignore[assignment]
             return tools.ask(asked.question, **options, on_event=on_event)  # type: ignore[arg-type]
 
         if "text/event-stream" not in accept:
@@ -144,7 +161,7 @@ def _add_questions(router: APIRouter, tools: Tools) -> None:
     async def search(asked: Search) -> SearchResult:
         """Passages, best first, with the rank that each channel gave them."""
         return await tools.search_passages(
-            asked.query, top_k=asked.top_k, channels=asked.channels, documents=asked.documents
+            asked.query, top_k=asked.top_k, channels=asked.channels, documents=asked.documents, filters=asked.filters
         )
 
 
@@ -187,14 +204,19 @@ def _add_documents(router: APIRouter, service: Service, max_mb: int) -> None:
         openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": _FILES}}},
         responses={200: {"model": list[Document], "description": "All of them were there already"}},
     )
-    async def add_documents(request: Request, response: Response) -> list[Document]:
+    async def add_documents(
+        request: Request,
+        response: Response,
+        metadata: Annotated[str, Query(description="what is said of each of them: Metadata, as JSON")] = "",
+    ) -> list[Document]:
         """Add PDF, Markdown, text, HTML or DOCX files. The first refused one ends the call; those before it stay."""
+        said = _metadata(metadata)
         before = {document.id for document in await service.list_documents()}
         added: list[Document] = []
         async with received(request, max_mb) as files:
             for path, name in files:
                 try:
-                    added.append(await service.add_document(str(path), name=name))
+                    added.append(await service.add_document(str(path), name=name, metadata=said))
                 except QuaereError as error:
                     error.message = f"{name}: {error.message}"
                     raise
@@ -202,9 +224,39 @@ def _add_documents(router: APIRouter, service: Service, max_mb: int) -> None:
             response.status_code = 200
         return added
 
+    @router.patch("/documents/{document}")
+    async def edit_document(document: str, changes: Metadata) -> Document:
+        """Change what is said of a document: what is left out stays, null takes a field or a date away."""
+        return await service.edit_document(document, changes)
+
     @router.delete("/documents/{document}")
     async def remove_document(document: str) -> Document:
         return await service.remove_document(document)
+
+
+def _metadata(text: str) -> Metadata | None:
+    if not text.strip():
+        return None
+    try:
+        return parsed(Metadata, json.loads(text))
+    except ValueError as error:
+        raise InvalidInput(f"metadata: no JSON: {error}", hint='e.g. {"collection": "admissions"}') from error
+
+
+def _add_collections(router: APIRouter, service: Service) -> None:
+    @router.get("/collections")
+    async def collections() -> list[Collection]:
+        return await service.collections()
+
+    @router.post("/collections", status_code=201)
+    async def create_collection(collection: Collection, replace: bool = False) -> Collection:
+        """Declare a collection and its fields. `replace` changes one, where all of its documents still fit."""
+        return await service.create_collection(collection, replace=replace)
+
+    @router.delete("/collections/{name}")
+    async def remove_collection(name: str) -> Collection:
+        """Refused while it has documents."""
+        return await service.remove_collection(name)
 
 
 def _add_health(app: FastAPI, service: Service) -> None:
@@ -228,6 +280,7 @@ def make_rest(service: Service, tools: Tools, settings: ServeSettings, *, lifesp
     router = APIRouter(prefix="/v1", responses={"4XX": {"model": ErrorBody}, "5XX": {"model": ErrorBody}})
     _add_questions(router, tools)
     _add_documents(router, service, settings.max_upload_mb)
+    _add_collections(router, service)
     _add_pages(router, tools)
 
     @router.api_route("/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)

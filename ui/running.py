@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Protocol
 
 from core.ports import OnEvent
-from core.types import Answer, Event, PageView, SearchResult, Turn
+from core.types import Answer, Event, Filter, PageView, SearchResult, Turn
 
 
 class Tools(Protocol):
@@ -19,13 +19,20 @@ class Tools(Protocol):
         question: str,
         *,
         documents: Sequence[str] = (),
+        filters: Filter | None = None,
         history: Sequence[Turn] = (),
         policy: str = "auto",
         on_event: OnEvent | None = None,
     ) -> Answer: ...
 
     async def search_passages(
-        self, query: str, *, top_k: int = 6, channels: Sequence[str] = (), documents: Sequence[str] = ()
+        self,
+        query: str,
+        *,
+        top_k: int = 6,
+        channels: Sequence[str] = (),
+        documents: Sequence[str] = (),
+        filters: Filter | None = None,
     ) -> SearchResult: ...
 
     async def read_page(

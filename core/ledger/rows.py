@@ -5,27 +5,51 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
 
-from core.types import Anchor, Chunk, Document, Figure, Gap, Page, Span, Summary, Table
+from core.types import Anchor, Chunk, Collection, Document, Figure, Page, Span, Summary, Table
 
 Row = Mapping[str, Any]
 
 
 def document_row(document: Document) -> dict[str, Any]:
-    row = document.model_dump(exclude={"gaps", "added_at"})
+    row = document.model_dump(exclude={"gaps", "added_at", "needs_review"})
     gaps = [gap.model_dump() for gap in document.gaps]
     # One zone and one length, so that the database's order of strings is the order in time.
     added_at = document.added_at.astimezone(UTC).isoformat(timespec="microseconds")
-    return row | {"gaps": json.dumps(gaps, ensure_ascii=False), "added_at": added_at}
+    return row | {
+        "gaps": json.dumps(gaps, ensure_ascii=False),
+        "added_at": added_at,
+        "tags": json.dumps(document.tags, ensure_ascii=False),
+        "fields": json.dumps(document.fields, ensure_ascii=False, sort_keys=True),
+        "published_at": _iso(document.published_at),
+        "valid_until": _iso(document.valid_until),
+    }
 
 
 def document_of(row: Row) -> Document:
-    gaps = tuple(Gap(**gap) for gap in json.loads(row["gaps"]))
-    return Document(**{**row, "gaps": gaps, "added_at": datetime.fromisoformat(row["added_at"])})
+    """`review_undated`, its collection's, is in the row too."""
+    values = {key: value for key, value in row.items() if key not in ("embedded_title", "review_undated")}
+    undated = not row["published_at"] and not row["valid_until"]
+    values |= {key: json.loads(row[key]) for key in ("gaps", "tags", "fields")}
+    values["added_at"] = datetime.fromisoformat(row["added_at"])
+    return Document.model_validate(values | {"needs_review": undated and bool(row["review_undated"])})
+
+
+def collection_row(collection: Collection) -> dict[str, Any]:
+    fields = [field.model_dump(mode="json") for field in collection.fields]
+    return collection.model_dump(exclude={"fields"}) | {"fields": json.dumps(fields, ensure_ascii=False)}
+
+
+def collection_of(row: Row) -> Collection:
+    return Collection.model_validate({**row, "fields": json.loads(row["fields"])})
+
+
+def _iso(day: date | None) -> str | None:
+    return day.isoformat() if day else None
 
 
 def page_row(document_id: str, page: Page) -> dict[str, Any]:

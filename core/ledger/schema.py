@@ -42,6 +42,24 @@ documents = Table(
     Column("gaps", Text, nullable=False),  # JSON
     Column("error", Text, nullable=False),
     Column("added_at", String(32), nullable=False),  # ISO 8601, UTC
+    Column("embedded_title", Text, nullable=False, server_default=""),  # what its chunks were embedded with
+    Column("collection", String(64), nullable=False, server_default="default"),
+    Column("tags", Text, nullable=False, server_default="[]"),  # JSON
+    Column("language", String(40), nullable=False, server_default=""),
+    Column("published_at", String(10), nullable=True),  # ISO day
+    Column("valid_until", String(10), nullable=True),  # ISO day
+    Column("fields", Text, nullable=False, server_default="{}"),  # JSON
+)
+Index("ix_documents_collection", documents.c.collection)
+Index("ix_documents_valid_until", documents.c.valid_until)
+
+collections = Table(
+    "collections",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("fields", Text, nullable=False),  # JSON
+    Column("review_undated", Boolean, nullable=False),
 )
 
 pages = Table(

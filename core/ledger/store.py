@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Engine, Table, delete, func, insert, select, true, update
+from sqlalchemy import ColumnElement, Connection, Engine, Table, delete, false, func, insert, select, true, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from core.errors import InvalidInput, NotFound
@@ -17,6 +18,8 @@ from core.ledger.engine import open_engine
 from core.ledger.rows import (
     chunk_of,
     chunk_row,
+    collection_of,
+    collection_row,
     document_of,
     document_row,
     figure_of,
@@ -28,8 +31,20 @@ from core.ledger.rows import (
     table_of,
     table_row,
 )
+from core.metadata import find_collection, has_fields, wanted_fields
 from core.ports import Vectors
-from core.types import Chunk, Document, Figure, KeptReplies, Page, Summary
+from core.types import (
+    DEFAULT_COLLECTION,
+    Chunk,
+    Collection,
+    Document,
+    Figure,
+    Filter,
+    KeptReplies,
+    Page,
+    Selection,
+    Summary,
+)
 from core.types import Table as DocumentTable
 
 _OWNED = (t.pages, t.chunks, t.summaries, t.tables, t.figures)  # rows that go with their document
@@ -83,7 +98,7 @@ class Ledger:
         return matches[0]
 
     def _documents(self, wanted: ColumnElement[bool]) -> list[Document]:
-        query = select(t.documents).where(wanted).order_by(t.documents.c.added_at, t.documents.c.id)
+        query = _described().where(wanted).order_by(t.documents.c.added_at, t.documents.c.id)
         return [document_of(row) for row in self._rows(query)]
 
     def _names(self) -> str:
@@ -93,8 +108,8 @@ class Ledger:
         return f"there is: {there}" if names else "it is empty"
 
     def find_by_sha256(self, sha256: str) -> Document | None:
-        rows = self._rows(select(t.documents).where(t.documents.c.sha256 == sha256))
-        return document_of(rows[0]) if rows else None
+        found = self._documents(t.documents.c.sha256 == sha256)
+        return found[0] if found else None
 
     def put_document(self, document: Document) -> None:
         with self._engine.begin() as connection:
@@ -113,6 +128,8 @@ class Ledger:
         with self._engine.begin() as connection:
             before = self._hashes(connection, document.id)
             self._put_document(connection, document)
+            row = update(t.documents).where(t.documents.c.id == document.id)
+            connection.execute(row.values(embedded_title=document.title))
             for table in _OWNED:
                 connection.execute(delete(table).where(table.c.document_id == document.id))
             if pages:
@@ -154,6 +171,57 @@ class Ledger:
         changed = connection.execute(update(t.documents).where(t.documents.c.id == document.id).values(row))
         if changed.rowcount == 0:
             connection.execute(insert(t.documents).values(row))
+
+    def embedded_title(self, document_id: str) -> str:
+        """The title that the document had when it was parsed: the one its chunks are embedded with."""
+        return str(self._scalar(select(t.documents.c.embedded_title).where(t.documents.c.id == document_id)) or "")
+
+    # collections and filters
+
+    def collections(self) -> list[Collection]:
+        """By name, 'default' first."""
+        found = [collection_of(row) for row in self._rows(select(t.collections).order_by(t.collections.c.name))]
+        return sorted(found, key=lambda collection: collection.name != DEFAULT_COLLECTION)
+
+    def collection(self, name: str) -> Collection:
+        """Raises InvalidInput with the names that there are."""
+        return find_collection(name, self.collections())
+
+    def put_collection(self, collection: Collection) -> None:
+        self._upsert(t.collections, [collection_row(collection)], ("name",))
+
+    def delete_collection(self, name: str) -> None:
+        """Raises InvalidInput while it has documents."""
+        with self._engine.begin() as connection:
+            query = select(func.count()).select_from(t.documents).where(t.documents.c.collection == name)
+            if count := connection.execute(query).scalar():
+                raise InvalidInput(
+                    f"collection {name} has {count} documents",
+                    hint="remove them, or `quaere edit … --collection` first",
+                )
+            connection.execute(delete(t.collections).where(t.collections.c.name == name))
+
+    def select(self, filters: Filter, today: date) -> Selection:
+        """The documents that fit, those that are expired left out unless they are asked for.
+
+        Raises InvalidInput (an unknown collection, field or value), NotFound (a document).
+        """
+        wanted = wanted_fields(filters, self.collections())
+        named = self._named(filters.documents)
+        day = (filters.as_of or today).isoformat()
+        rows = [row for row in self._rows(_candidates(filters)) if _fits(row, filters, named, wanted)]
+        expired = [] if filters.include_expired else [row for row in rows if (row["valid_until"] or day) < day]
+        gone = {row["id"] for row in expired}
+        open_to_all = filters == Filter(include_expired=filters.include_expired, as_of=filters.as_of)
+        everything = open_to_all and not expired
+        return Selection(
+            documents=None if everything else tuple(row["id"] for row in rows if row["id"] not in gone),
+            chosen=bool(filters.documents),
+            expired=tuple(f"{row['name']} (valid until {row['valid_until']})" for row in expired),
+        )
+
+    def _named(self, references: Sequence[str]) -> frozenset[str] | None:
+        return frozenset(self.document(reference).id for reference in references) if references else None
 
     # pages and chunks
 
@@ -242,6 +310,23 @@ class Ledger:
             connection.execute(delete(t.chunks).where(t.chunks.c.id == chunk.id))
             connection.execute(insert(t.chunks).values(chunk_row(chunk, embed_hash)))
             self._drop_unused(connection, former)
+
+    def embedded_children(self, document_ids: Sequence[str]) -> dict[str, str]:
+        """Embed hash by chunk id: every embedded child of those of these documents that are ready."""
+        found: dict[str, str] = {}
+        for part in _parts(document_ids):
+            query = (
+                select(t.chunks.c.id, t.chunks.c.embed_hash)
+                .join(t.documents, t.documents.c.id == t.chunks.c.document_id)
+                .where(t.documents.c.status.in_(READY), t.chunks.c.embed_hash != "", t.documents.c.id.in_(part))
+            )
+            found |= {row["id"]: row["embed_hash"] for row in self._rows(query)}
+        return found
+
+    def chunk_counts(self) -> dict[str, int]:
+        """Number of children by document id, of the documents that are ready."""
+        query = select(t.documents.c.id, t.documents.c.chunks).where(t.documents.c.status.in_(READY))
+        return {row["id"]: row["chunks"] for row in self._rows(query)}
 
     # summaries
 
@@ -359,6 +444,42 @@ class Ledger:
         values = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in key}
         with self._engine.begin() as connection:
             connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=values), list(rows))
+
+
+def _described() -> Any:
+    """Each document with what its collection says of undated ones."""
+    review = func.coalesce(t.collections.c.review_undated, false()).label("review_undated")
+    return select(t.documents, review).outerjoin(t.collections, t.collections.c.name == t.documents.c.collection)
+
+
+def _candidates(filters: Filter) -> Any:
+    """What the database itself can tell apart."""
+    c = t.documents.c
+    query = select(c.id, c.name, c.collection, c.tags, c.fields, c.valid_until).order_by(c.added_at, c.id)
+    if filters.collection:
+        query = query.where(c.collection == filters.collection)
+    if filters.language:
+        query = query.where(c.language == filters.language)
+    if filters.published_from:
+        query = query.where(c.published_at >= filters.published_from.isoformat())
+    if filters.published_to:
+        query = query.where(c.published_at <= filters.published_to.isoformat())
+    return query
+
+
+def _fits(row: Mapping[str, Any], filters: Filter, named: frozenset[str] | None, wanted: Mapping[str, Any]) -> bool:
+    if named is not None and row["id"] not in named:
+        return False
+    if filters.tags and set(filters.tags).isdisjoint(json.loads(row["tags"])):
+        return False
+    if not filters.fields:
+        return True
+    return row["collection"] in wanted and has_fields(_fields(row["fields"]), wanted[row["collection"]])
+
+
+def _fields(text: str) -> dict[str, Any]:
+    """Lists as tuples, whole numbers as they were stored: 2026.0."""
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in json.loads(text).items()}
 
 
 def _parts(items: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -22,7 +22,7 @@ from PIL import Image
 from core.errors import CorruptDocument, InvalidInput, LLMUnavailable
 from core.ports import OnEvent
 from core.settings import ServeSettings
-from core.types import Answer, Document, Event, PageView, TraceStep, Turn
+from core.types import Answer, Document, Event, Filter, Metadata, PageView, TraceStep, Turn
 from mcp_tools.client import ToolClient
 from tests.support.fake_service import QUOTE, FakeService
 from ui.serve import make_app, serve
@@ -60,18 +60,21 @@ class Scripted(FakeService):
         super().__init__(*names)
         self.go_on = asyncio.Event()
         self.histories: list[list[Turn]] = []
+        self.filters: Filter | None = None
 
     async def ask(
         self,
         question: str,
         *,
         documents: Sequence[str] = (),
+        filters: Filter | None = None,
         history: Sequence[Turn] = (),
         policy: str = "auto",
         on_event: OnEvent | None = None,
     ) -> Answer:
         assert on_event is not None
         self.histories.append(list(history))
+        self.filters = filters
         if question == "fail":
             raise LLMUnavailable("the model <b> does not answer", hint="start it")
         if question == "crash":
@@ -101,11 +104,13 @@ class Scripted(FakeService):
         view, _ = await super().read_page(document, page, highlight=highlight, image=image)
         return view, _png() if image else b""
 
-    async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
+    async def add_document(
+        self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None
+    ) -> Document:
         content = Path(path).read_bytes()
         if not content.startswith(b"%PDF"):
             raise CorruptDocument("this is no PDF", hint="export it again")
-        return await super().add_document(path, name=name, on_event=on_event)
+        return await super().add_document(path, name=name, metadata=metadata, on_event=on_event)
 
 
 @asynccontextmanager

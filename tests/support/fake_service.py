@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from core.errors import NotFound, NothingIngested
+from core.errors import InvalidInput, NotFound, NothingIngested
 from core.ports import OnEvent
 from core.types import (
     Answer,
@@ -18,10 +18,13 @@ from core.types import (
     CheckReport,
     Citation,
     Claim,
+    Collection,
     Document,
     Event,
+    Filter,
     Health,
     KeptReplies,
+    Metadata,
     PageView,
     Passage,
     Reflection,
@@ -50,6 +53,10 @@ def make_document(name: str, content: bytes | None = None) -> Document:
     )
 
 
+def _set(metadata: Metadata) -> dict[str, object]:
+    return {name: getattr(metadata, name) for name in metadata.model_fields_set}
+
+
 class FakeService:
     """`calls` records what was asked. Put an exception in `fail[method]` and that method raises it. A question
     'pid' is answered with this process's id; 'sleep N' takes N seconds."""
@@ -60,6 +67,7 @@ class FakeService:
         self.fail: dict[str, Exception] = {}
         self.before: Callable[[str], Awaitable[None]] | None = None
         self.closed = False
+        self.declared = {"default": Collection(name="default")}
         self.replies = [KeptReplies(model="m", prompt="write@1", replies=2, characters=9, newest="")]
 
     async def _enter(self, method: str, argument: object) -> None:
@@ -80,11 +88,13 @@ class FakeService:
         question: str,
         *,
         documents: Sequence[str] = (),
+        filters: Filter | None = None,
         history: Sequence[Turn] = (),
         policy: str = "auto",
         on_event: OnEvent | None = None,
     ) -> Answer:
-        await self._enter("ask", {"question": question, "documents": tuple(documents), "history": tuple(history)})
+        asked = {"question": question, "documents": tuple(documents), "history": tuple(history), "filters": filters}
+        await self._enter("ask", asked)
         if not self.documents:
             raise NothingIngested("the library is empty", hint="add a document")
         if question.startswith("sleep "):
@@ -120,10 +130,16 @@ class FakeService:
         )
 
     async def search_passages(
-        self, query: str, *, top_k: int = 6, channels: Sequence[str] = (), documents: Sequence[str] = ()
+        self,
+        query: str,
+        *,
+        top_k: int = 6,
+        channels: Sequence[str] = (),
+        documents: Sequence[str] = (),
+        filters: Filter | None = None,
     ) -> SearchResult:
         arguments = {"query": query, "top_k": top_k, "channels": tuple(channels), "documents": tuple(documents)}
-        await self._enter("search_passages", arguments)
+        await self._enter("search_passages", arguments | {"filters": filters})
         passages = tuple(self._passage(document, rank) for rank, document in enumerate(self.documents.values(), 1))
         return SearchResult(query=query, passages=passages[:top_k], trace=())
 
@@ -162,17 +178,43 @@ class FakeService:
         )
         return view, PNG if image and view.format == "pdf" else b""
 
-    async def add_document(self, path: str, *, name: str = "", on_event: OnEvent | None = None) -> Document:
+    async def add_document(
+        self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None
+    ) -> Document:
         await self._enter("add_document", path)
         for done, step in enumerate(("parse", "chunk", "done"), 1):
             if on_event is not None:
                 await on_event(Event(kind="ingest", document=name or path, step=step, done=done, total=3))
         document = make_document(name or Path(path).name)
+        if metadata is not None:
+            self.calls.append(("metadata", metadata))
+            document = document.model_copy(update=_set(metadata))
         self.documents[document.id] = document
         return document
 
-    async def list_documents(self) -> list[Document]:
-        await self._enter("list_documents", None)
+    async def edit_document(self, document: str, changes: Metadata) -> Document:
+        await self._enter("edit_document", (document, changes))
+        found = self._find(document).model_copy(update=_set(changes))
+        self.documents[found.id] = found
+        return found
+
+    async def collections(self) -> list[Collection]:
+        await self._enter("collections", None)
+        return list(self.declared.values())
+
+    async def create_collection(self, collection: Collection, *, replace: bool = False) -> Collection:
+        await self._enter("create_collection", (collection, replace))
+        self.declared[collection.name] = collection
+        return collection
+
+    async def remove_collection(self, name: str) -> Collection:
+        await self._enter("remove_collection", name)
+        if name not in self.declared:
+            raise InvalidInput(f"there is no collection {name!r}")
+        return self.declared.pop(name)
+
+    async def list_documents(self, filters: Filter | None = None) -> list[Document]:
+        await self._enter("list_documents", filters)
         return list(self.documents.values())
 
     async def remove_document(self, document: str) -> Document:
