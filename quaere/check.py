@@ -156,8 +156,9 @@ class Checker:
 
     def _changed(self, document: Document) -> bool:
         rows = self.ledger.children_and_hashes(document.id)
+        title = self.ledger.embedded_title(document.id)
         return any(
-            kept != ("" if chunk.is_reference else text_hash(embedding_text(document.title, chunk.section, chunk.text)))
+            kept != ("" if chunk.is_reference else text_hash(embedding_text(title, chunk.section, chunk.searched)))
             for chunk, kept in rows
         )
 

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:  # not loaded for --help, which has to come at once
 
     from core.ports import Service
     from core.settings import Settings
+    from core.types import Metadata
 
 app = typer.Typer(
     name="quaere",
@@ -32,6 +34,22 @@ app = typer.Typer(
 )
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 In = Annotated[list[str] | None, typer.Option("--in", help="Only this document (id or name); may be repeated.")]
+InCollection = Annotated[str, typer.Option("--collection", help="Only documents of this collection.")]
+WithTag = Annotated[
+    list[str] | None, typer.Option("--tag", help="Only documents with this tag; may be repeated, any of them fits.")
+]
+WithField = Annotated[
+    list[str] | None,
+    typer.Option("--field", help="NAME=VALUE: only documents of that value; the same name again adds a value."),
+]
+AsOf = Annotated[str, typer.Option(help="YYYY-MM-DD: what is valid on that day [default: today].")]
+Expired = Annotated[bool, typer.Option("--include-expired", help="Documents too that are valid no more.")]
+SetCollection = Annotated[str | None, typer.Option("--collection", help="The collection it belongs to.")]
+SetTag = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated. They replace those it had.")]
+SetField = Annotated[list[str] | None, typer.Option("--field", help="NAME=VALUE, as its collection declares it.")]
+SetLanguage = Annotated[str | None, typer.Option("--language", help="A language code, e.g. en.")]
+PublishedAt = Annotated[str | None, typer.Option(help="YYYY-MM-DD.")]
+ValidUntil = Annotated[str | None, typer.Option(help="YYYY-MM-DD: its last valid day.")]
 Work = Callable[["Service"], Awaitable[None]]
 
 
@@ -48,17 +66,34 @@ def common(
 @app.command()
 def add(
     context: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(help=f"{KINDS} files, or folders of them.")],
+    paths: Annotated[list[Path] | None, typer.Argument(help=f"{KINDS} files, or folders of them.")] = None,
+    manifest: Annotated[
+        Path | None, typer.Option(help="A JSONL file that names files beside it with their metadata.")
+    ] = None,
+    collection: SetCollection = None,
+    tags: SetTag = None,
+    fields: SetField = None,
+    language: SetLanguage = None,
+    published_at: PublishedAt = None,
+    valid_until: ValidUntil = None,
     as_json: Json = False,
 ) -> None:
-    """Add documents. What is there already is not added twice; an interrupted run continues."""
+    """Add documents. What is there already is not added twice, only described anew; an interrupted run continues."""
+    said = {"collection": collection, "tags": tags, "fields": fields, "language": language}
+    said |= {"published_at": published_at, "valid_until": valid_until}
+    if manifest is not None and (paths or any(value is not None for value in said.values())):
+        raise typer.BadParameter("--manifest says all there is to say: no paths and no other options beside it")
+    if manifest is None and not paths:
+        raise typer.BadParameter("name a file, a folder, or a --manifest")
 
     async def work(service: Service) -> None:
         failures = 0
         with terminal.Progress() as progress:
-            for file in _files(paths):
+            for file, metadata in await _described(service, paths or [], manifest, said):
                 try:
-                    document = await service.add_document(str(file.resolve()), name=file.name, on_event=progress.event)
+                    document = await service.add_document(
+                        str(file.resolve()), name=file.name, metadata=metadata, on_event=progress.event
+                    )
                 except QuaereError as error:
                     failures += 1
                     last = error
@@ -72,11 +107,23 @@ def add(
 
 
 @app.command("list")
-def list_documents(context: typer.Context, as_json: Json = False) -> None:
+def list_documents(
+    context: typer.Context,
+    collection: InCollection = "",
+    tags: WithTag = None,
+    fields: WithField = None,
+    expired: Annotated[bool, typer.Option("--expired", help="Only those that are valid no more.")] = False,
+    as_json: Json = False,
+) -> None:
     """List the library's documents."""
 
     async def work(service: Service) -> None:
-        documents = await service.list_documents()
+        from ui.conditions import filter_of
+
+        filters = filter_of(collection=collection, tags=tags, fields=fields, include_expired=True)
+        documents = await service.list_documents(filters)
+        if expired:
+            documents = [document for document in documents if document.expired(date.today())]
         if as_json:
             print(json.dumps([document.model_dump(mode="json") for document in documents], ensure_ascii=False))
         else:
@@ -86,19 +133,71 @@ def list_documents(context: typer.Context, as_json: Json = False) -> None:
 
 
 @app.command()
+def edit(
+    context: typer.Context,
+    document: str,
+    title: Annotated[str | None, typer.Option(help="The title it is shown and found with.")] = None,
+    collection: SetCollection = None,
+    tags: SetTag = None,
+    fields: SetField = None,
+    language: SetLanguage = None,
+    published_at: PublishedAt = None,
+    valid_until: ValidUntil = None,
+    as_json: Json = False,
+) -> None:
+    """Change what is said of a document; '' takes a value away. Nothing is read or embedded again."""
+
+    async def work(service: Service) -> None:
+        from core.types import Filter
+        from ui.conditions import metadata_of
+
+        found = await service.list_documents(Filter(documents=(document,), include_expired=True))
+        changes = await metadata_of(
+            service,
+            title=title,
+            collection=collection,
+            tags=tags,
+            fields=fields,
+            language=language,
+            published_at=published_at,
+            valid_until=valid_until,
+            known_in=found[0].collection,
+        )
+        if changes is None:
+            raise InvalidInput("nothing to change was named", hint="e.g. --tag new --valid-until 2027-12-31")
+        _print(await service.edit_document(found[0].id, changes), as_json, terminal.document_line)
+
+    _run(context, work, as_json)
+
+
+@app.command()
 def ask(
     context: typer.Context,
     question: str,
     documents: In = None,
+    collection: InCollection = "",
+    tags: WithTag = None,
+    fields: WithField = None,
+    as_of: AsOf = "",
+    include_expired: Expired = False,
     quote: Annotated[bool, typer.Option("--quote", help="Quote only, even with a language model configured.")] = False,
     as_json: Json = False,
 ) -> None:
     """Ask a question; each sentence of the answer cites its page."""
 
     async def work(service: Service) -> None:
+        from ui.conditions import filter_of
+
         stream = terminal.Stream(quiet=as_json)
+        filters = filter_of(
+            collection=collection, tags=tags, fields=fields, as_of=as_of, include_expired=include_expired
+        )
         answer = await service.ask(
-            question, documents=documents or [], policy="quote" if quote else "auto", on_event=stream.event
+            question,
+            documents=documents or [],
+            filters=filters,
+            policy="quote" if quote else "auto",
+            on_event=stream.event,
         )
         stream.end()
         _print(answer, as_json, terminal.answer_text)
@@ -112,13 +211,86 @@ def search(
     query: str,
     top_k: Annotated[int, typer.Option(min=1, max=50, help="How many passages.")] = 6,
     documents: In = None,
+    collection: InCollection = "",
+    tags: WithTag = None,
+    fields: WithField = None,
+    as_of: AsOf = "",
+    include_expired: Expired = False,
     as_json: Json = False,
 ) -> None:
     """Find passages, with the rank each channel gave them."""
 
     async def work(service: Service) -> None:
-        found = await service.search_passages(query, top_k=top_k, documents=documents or [])
+        from ui.conditions import filter_of
+
+        filters = filter_of(
+            collection=collection, tags=tags, fields=fields, as_of=as_of, include_expired=include_expired
+        )
+        found = await service.search_passages(query, top_k=top_k, documents=documents or [], filters=filters)
         _print(found, as_json, terminal.passages_text)
+
+    _run(context, work, as_json)
+
+
+collections = typer.Typer(no_args_is_help=True, help="Declare collections, whose documents share their fields.")
+app.add_typer(collections, name="collection")
+
+
+@collections.command("create")
+def create_collection(
+    context: typer.Context,
+    name: str,
+    file: Annotated[Path | None, typer.Option(help="TOML or JSON: title, review_undated, fields.")] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Change one that is there, where all its documents still fit.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Declare a collection and its fields."""
+
+    async def work(service: Service) -> None:
+        from core.metadata import parsed
+        from core.types import Collection
+        from ingest.manifest import read_declaration
+
+        declared = read_declaration(name, file) if file else parsed(Collection, {"name": name})
+        _print(await service.create_collection(declared, replace=replace), as_json, terminal.collection_text)
+
+    _run(context, work, as_json)
+
+
+@collections.command("list")
+def list_collections(context: typer.Context, as_json: Json = False) -> None:
+    """List the collections with their fields."""
+
+    async def work(service: Service) -> None:
+        found = await service.collections()
+        if as_json:
+            print(json.dumps([collection.model_dump(mode="json") for collection in found], ensure_ascii=False))
+        else:
+            print("\n".join(terminal.collection_text(collection) for collection in found))
+
+    _run(context, work, as_json)
+
+
+@collections.command("show")
+def show_collection(context: typer.Context, name: str, as_json: Json = False) -> None:
+    """Show one collection."""
+
+    async def work(service: Service) -> None:
+        from core.metadata import find_collection
+
+        _print(find_collection(name, await service.collections()), as_json, terminal.collection_text)
+
+    _run(context, work, as_json)
+
+
+@collections.command("remove")
+def remove_collection(context: typer.Context, name: str, as_json: Json = False) -> None:
+    """Remove a collection that has no documents."""
+
+    async def work(service: Service) -> None:
+        _print(await service.remove_collection(name), as_json, lambda gone: f"removed the collection {gone.name}")
 
     _run(context, work, as_json)
 
@@ -331,6 +503,20 @@ def _files(paths: list[Path]) -> list[Path]:
             raise InvalidInput(f"no document below {path}", hint=f"files that can be read end in {', '.join(SUFFIXES)}")
         found += inside or [path]
     return found
+
+
+async def _described(
+    service: Service, paths: list[Path], manifest: Path | None, said: dict[str, Any]
+) -> list[tuple[Path, Metadata | None]]:
+    """Each file to add, with what is said of it; all of it is checked before any is added."""
+    from ingest.manifest import read_manifest
+    from ui.conditions import metadata_of
+
+    if manifest is not None:
+        entries = await asyncio.to_thread(read_manifest, manifest, await service.collections())
+        return [(entry.path, entry.metadata) for entry in entries]
+    metadata = await metadata_of(service, **said)
+    return [(file, metadata) for file in _files(paths)]
 
 
 def _is_wanted(file: Path, folder: Path) -> bool:

@@ -6,6 +6,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Sequence
+from datetime import date
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from core.errors import QuaereError
 
 if TYPE_CHECKING:
     from core.llm.doctor import EndpointReport
-    from core.types import Answer, CheckReport, Document, Event, Health, KeptReplies, SearchResult
+    from core.types import Answer, CheckReport, Collection, Document, Event, Health, KeptReplies, SearchResult
 
 STEPS = {"parse": "reading", "ocr": "reading scans", "embed": "embedding", "index": "indexing", "done": "ready"}
 
@@ -129,9 +130,37 @@ def passages_text(result: SearchResult) -> str:
 
 def document_line(document: Document) -> str:
     gaps = "".join(f"\n  page {gap.page}: {gap.reason}" for gap in document.gaps)
-    return (
-        f"{document.id[:8]}  {document.status}  {document.name}: {document.pages} pages, {document.chunks} chunks{gaps}"
-    )
+    about = "".join(f", {part}" for part in _about(document))
+    counted = f"{document.pages} pages, {document.chunks} chunks"
+    return f"{document.id[:8]}  {document.status}  {document.name}: {counted}{about}{gaps}"
+
+
+def _about(document: Document) -> list[str]:
+    """What is said of it beyond its title, where anything is."""
+    from core.metadata import show  # pydantic, which --help does not wait for
+
+    parts = [f"in {document.collection}"] if document.collection != "default" else []
+    parts += [f"#{tag}" for tag in document.tags] + ([document.language] if document.language else [])
+    for name, value in document.fields.items():
+        several = value if isinstance(value, tuple) else (value,)
+        parts.append(f"{name}={','.join(show(one) for one in several)}")
+    if document.published_at:
+        parts.append(f"published {document.published_at}")
+    if document.valid_until:
+        expired = document.expired(date.today())
+        parts.append(f"{'expired' if expired else 'valid until'} {document.valid_until}")
+    return [*parts, "needs review: undated"] if document.needs_review else parts
+
+
+def collection_text(collection: Collection) -> str:
+    title = f" ({collection.title})" if collection.title else ""
+    review = "\n  undated documents are marked needs_review" if collection.review_undated else ""
+    lines = [f"{collection.name}{title}{review}"]
+    for field in collection.fields:
+        words = [field.type, "required" if field.required else "", "several values" if field.many else ""]
+        allowed = f": {', '.join(field.allowed)}" if field.allowed else ""
+        lines.append(f"  {field.name}  {', '.join(filter(None, words))}{allowed}")
+    return "\n".join(lines)
 
 
 def check_text(report: CheckReport) -> str:
@@ -159,8 +188,12 @@ def show_documents(documents: Sequence[Document]) -> None:
     ):
         table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
     table.add_column("title", overflow="fold")
-    for d in documents:
-        table.add_row(d.id[:8], d.status, str(d.pages), str(d.chunks), Text(d.name), Text(d.title))
+    about = [", ".join(_about(document)) for document in documents]
+    if any(about):
+        table.add_column("about", overflow="fold")
+    for d, said in zip(documents, about, strict=True):
+        last = (Text(said),) if any(about) else ()
+        table.add_row(d.id[:8], d.status, str(d.pages), str(d.chunks), Text(d.name), Text(d.title), *last)
     Console().print(table)
 
 

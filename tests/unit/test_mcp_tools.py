@@ -41,7 +41,7 @@ async def test_private_adds_what_only_the_user_may_do() -> None:
     async with Client(make_server(FakeService(), private=True)) as client:
         names = {tool.name for tool in await client.list_tools()}
     verbs = ("add", "list", "remove", "reindex", "health", "trace", "replies", "forget_replies")
-    verbs += ("edit", "collections", "create_collection", "remove_collection")
+    verbs += ("check", "edit", "collections", "create_collection", "remove_collection")
     operations = {f"library_{verb}" for verb in verbs}
     assert names == {"ask", "read_page", "search_passages"} | operations
 
@@ -201,7 +201,11 @@ async def test_a_cancelled_question_is_cancelled_in_the_service() -> None:
 async def test_resources_and_prompts() -> None:
     service = FakeService()
     async with Client(make_server(service)) as client:
-        assert {str(found.uri) for found in await client.list_resources()} == {"quaere://health", "quaere://documents"}
+        assert {str(found.uri) for found in await client.list_resources()} == {
+            "quaere://health",
+            "quaere://collections",
+            "quaere://documents",
+        }
         health = json.loads((await client.read_resource("quaere://health"))[0].text)  # type: ignore[union-attr]
         documents = json.loads((await client.read_resource("quaere://documents"))[0].text)  # type: ignore[union-attr]
         assert {prompt.name for prompt in await client.list_prompts()} == {"literature_review", "compare_papers"}
