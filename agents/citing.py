@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agents.pictured import boxes_of, figure_of
 from core.ledger import Ledger
-from core.text import line_boxes, sentences, spans_within
-from core.types import Citation, PageBoxes, Passage
+from core.text import sentences
+from core.types import Citation, PageBoxes, Passage, Span
 
 
 @dataclass(frozen=True)
@@ -38,21 +39,26 @@ def sentences_of(passages: Sequence[Passage], shortest: int = 12) -> list[Senten
 
 def cite(sentence: Sentence, number: int, ledger: Ledger) -> Citation:
     """The citation of a sentence. Its quote is read from the stored page, so it is verbatim by construction."""
-    passage = sentence.passage
-    spans = spans_within(passage.spans, sentence.start, sentence.end)
-    pages = {span.page: ledger.page(passage.document_id, span.page) for span in spans}
+    passage, owner = sentence.passage, sentence.passage.document_id
+    spans = _spans_within(passage.spans, sentence.start, sentence.end)
+    pages = {span.page: ledger.page(owner, span.page) for span in spans}
+    quote = "\n".join(pages[span.page].text[span.start : span.end] for span in spans)
+    highlights = tuple(
+        PageBoxes(page=span.page, boxes=boxes_of(pages[span.page], span, ledger.tables_of(owner, span.page)))
+        for span in spans
+    )
+    boxes = [(part.page, box) for part in highlights for box in part.boxes]
     return Citation(
         number=number,
-        document_id=passage.document_id,
+        document_id=owner,
         document=passage.document,
         title=passage.title,
         page=spans[0].page,
         anchor=pages[spans[0].page].anchor_at(spans[0].start),
         section=passage.section,
-        quote="\n".join(pages[span.page].text[span.start : span.end] for span in spans),
+        quote=quote,
         spans=spans,
-        highlights=tuple(
-            PageBoxes(page=span.page, boxes=line_boxes(pages[span.page], span.start, span.end)) for span in spans
-        ),
+        highlights=highlights,
         ocr=any(page.ocr for page in pages.values()),
+        figure=figure_of(quote, spans, boxes, passage.spans, ledger.figures_of(owner, pictures=False)),
     )

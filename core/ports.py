@@ -14,6 +14,7 @@ from core.types import (
     Collection,
     Document,
     Event,
+    FigureRef,
     Filter,
     Health,
     KeptReplies,
@@ -96,6 +97,9 @@ class Service(Protocol):
     ) -> tuple[PageView, bytes]:
         """The page, and a PNG of it with `highlight` (text that stands on it) marked; b'' without `image`, and for
         what has no pages that could be drawn: any format but PDF."""
+
+    async def read_figure(self, document: str, number: int) -> tuple[FigureRef, bytes]:
+        """A figure by its place in the document, from 1, and its PNG; b'' where it could not be drawn."""
 
     async def add_document(
         self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None

@@ -105,6 +105,12 @@ def _sent(filters: Filter | None) -> dict[str, Any]:
     return {"filters": filters.model_dump(mode="json", exclude_defaults=True)} if filters else {}
 
 
+def picture(result: mcp_types.CallToolResult) -> bytes:
+    """The result's first image; b'' where it has none."""
+    pictures = [block for block in result.content if isinstance(block, mcp_types.ImageContent)]
+    return base64.b64decode(pictures[0].data) if pictures else b""
+
+
 class ToolClient:
     """`async with ToolClient(server_or_url) as tools: await tools.ask(...)`.
 
@@ -205,6 +211,4 @@ class ToolClient:
     ) -> tuple[PageView, bytes]:
         arguments = {"document": document, "page": page, "highlight": highlight, "image": image}
         result = await self.call("read_page", arguments)
-        pictures = [block for block in result.content if isinstance(block, mcp_types.ImageContent)]
-        png = base64.b64decode(pictures[0].data) if pictures else b""
-        return self.parse(result, PageView), png
+        return self.parse(result, PageView), picture(result)

@@ -26,6 +26,7 @@ from core.types import (
     CheckReport,
     Collection,
     Document,
+    FigureRef,
     Filter,
     Health,
     KeptReplies,
@@ -246,6 +247,9 @@ class Library:
         self, document: str, page: int, *, highlight: str = "", image: bool = True
     ) -> tuple[PageView, bytes]:
         return await self._call(lambda service: service.read_page(document, page, highlight=highlight, image=image))
+
+    async def read_figure(self, document: str, number: int) -> tuple[FigureRef, bytes]:
+        return await self._call(lambda service: service.read_figure(document, number))
 
     async def add_document(
         self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.ports import OnEvent
-from core.types import CheckReport, Collection, Document, Filter, Health, KeptReplies, Metadata
-from mcp_tools.client import ToolClient
+from core.types import CheckReport, Collection, Document, FigureRef, Filter, Health, KeptReplies, Metadata
+from mcp_tools.client import ToolClient, picture
 from mcp_tools.server import CollectionList, Count, DocumentList, ReplyList, StoredTrace
 
 
@@ -20,6 +20,10 @@ class RemoteService(ToolClient):
     ) -> Document:
         said = {"metadata": metadata.model_dump(mode="json", exclude_unset=True)} if metadata else {}
         return await self.get("library_add", {"path": path, "name": name, **said}, Document, on_event)
+
+    async def read_figure(self, document: str, number: int) -> tuple[FigureRef, bytes]:
+        result = await self.call("library_figure", {"document": document, "number": number})
+        return self.parse(result, FigureRef), picture(result)
 
     async def edit_document(self, document: str, changes: Metadata) -> Document:
         said = changes.model_dump(mode="json", exclude_unset=True)

@@ -22,6 +22,7 @@ from core.types import (
     Collection,
     Document,
     Event,
+    FigureRef,
     Filter,
     Health,
     KeptReplies,
@@ -252,6 +253,14 @@ def _add_private(server: FastMCP[Any], service: Service) -> None:
     async def library_edit(document: DocumentRef, changes: Metadata) -> ToolResult:
         """Change what is said of a document."""
         return result(await service.edit_document(document, changes))
+
+    @server.tool(annotations=READ_ONLY, output_schema=_schema(FigureRef))
+    @guarded
+    async def library_figure(document: DocumentRef, number: int) -> ToolResult:
+        """A figure's caption and its picture."""
+        figure, png = await service.read_figure(document, number)
+        images = [Image(data=png, format="png").to_image_content()] if png else []
+        return ToolResult(content=images, structured_content=figure.model_dump(mode="json"))
 
     @server.tool(annotations=READ_ONLY, output_schema=_schema(DocumentList))
     @guarded

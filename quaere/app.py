@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from agents.orchestrator import Orchestrator, Policy, counts, left_out
+from agents.pictured import boxes_of
 from core.errors import EmbeddingChanged, InvalidInput, NothingIngested, QuaereError
 from core.ledger import Ledger
 from core.llm import LLMs
@@ -18,7 +19,7 @@ from core.metadata import check_declaration
 from core.ports import Embedder, OnEvent
 from core.settings import Settings
 from core.spending import account
-from core.text import find_quote, line_boxes
+from core.text import find_quote
 from core.trace import Tracer
 from core.types import (
     Answer,
@@ -26,6 +27,7 @@ from core.types import (
     Collection,
     Document,
     Event,
+    FigureRef,
     Filter,
     Health,
     KeptReplies,
@@ -34,6 +36,7 @@ from core.types import (
     PageView,
     SearchResult,
     Selection,
+    Span,
     TraceStep,
     Turn,
     Usage,
@@ -159,7 +162,8 @@ class App:
         found = self._ledger.document(document)
         content = self._ledger.page(found.id, page)
         marked = _highlighted(content, highlight)
-        boxes = line_boxes(content, *marked)
+        span = Span(page=page, start=marked[0], end=marked[1])
+        boxes = boxes_of(content, span, self._ledger.tables_of(found.id, page)) if highlight else ()
         view = PageView(
             document_id=found.id,
             document=found.name,
@@ -179,6 +183,11 @@ class App:
             return view, b""
         file, most = self._ingestor.file_of(found), self._ingestor.limits.max_pixels
         return view, await asyncio.to_thread(render_png, file, page, boxes, max_pixels=most)
+
+    async def read_figure(self, document: str, number: int) -> tuple[FigureRef, bytes]:
+        figure = self._ledger.figure(self._ledger.document(document).id, number)
+        shown = FigureRef(number=number, page=figure.page, caption=figure.caption, description=figure.description)
+        return shown, figure.png
 
     async def add_document(
         self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None

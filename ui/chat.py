@@ -105,9 +105,12 @@ class Page:
             if target is None:
                 raise NotFound("that source is no longer known here", hint="ask the question again")
             view, png = await self._tools.read_page(target.document_id, target.page, highlight=target.quote)
+            figure = b""
+            if target.figure is not None:
+                _, figure = await self._service.read_figure(target.document_id, target.figure.number)
         except QuaereError as error:
             return str(show.error_box(error)), gr.Tabs(selected="source")
-        return str(show.source(target, view, png, key)), gr.Tabs(selected="source")
+        return str(show.source(target, view, png, key, figure)), gr.Tabs(selected="source")
 
     async def add(self, paths: list[str] | None) -> AsyncIterator[tuple[Any, ...]]:
         """Outputs: the notice, the library's list, the empty conversation's invitation."""

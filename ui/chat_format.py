@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from core.errors import QuaereError
 from core.text import find_quote
-from core.types import Answer, Citation, Document, PageView, Passage, TraceStep, Turn
+from core.types import Answer, Citation, Document, FigureRef, PageView, Passage, TraceStep, Turn
 
 Message = dict[str, Any]
 _MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
@@ -49,6 +49,7 @@ class Target:
     document: str
     page: int
     quote: str
+    figure: FigureRef | None = None
 
 
 def history(conversation: Sequence[Exchange]) -> list[Turn]:
@@ -64,7 +65,7 @@ def targets(exchange: Exchange) -> list[Target]:
     """What can be opened of an exchange: its citations, or else the passages nearest to it."""
     if exchange.answer is None:
         return []
-    cited = [Target(c.document_id, c.document, c.page, c.quote) for c in exchange.answer.citations]
+    cited = [Target(c.document_id, c.document, c.page, c.quote, c.figure) for c in exchange.answer.citations]
     return cited or [Target(p.document_id, p.document, p.page, p.best_child) for p in exchange.answer.nearest]
 
 
@@ -226,7 +227,8 @@ NO_SOURCE = Markup(
 )
 
 
-def source(target: Target, view: PageView, png: bytes, key: str = "") -> Markup:
+def source(target: Target, view: PageView, png: bytes, key: str = "", figure: bytes = b"") -> Markup:
+    """The page with the quote marked; above it the figure that the quote speaks of."""
     shown = f"{key}/{view.document_id}/{view.page}"
     picture = _div("empty", view.gap or "This page has no picture.")
     if view.format != "pdf":
@@ -239,8 +241,16 @@ def source(target: Target, view: PageView, png: bytes, key: str = "") -> Markup:
         ).format(top, shown, view.page, view.document, base64.b64encode(png).decode())
     return Markup(
         "<figure class='q-source'><figcaption><b>{}</b>, {} <span class='q-why'>of {}</span></figcaption>"
-        "<blockquote>{}</blockquote>{}</figure>"
-    ).format(target.document, view.place, view.pages, short(target.quote, 400), picture)
+        "<blockquote>{}</blockquote>{}{}</figure>"
+    ).format(target.document, view.place, view.pages, short(target.quote, 400), _figure(target.figure, figure), picture)
+
+
+def _figure(figure: FigureRef | None, png: bytes) -> Markup:
+    if figure is None or not png:
+        return Markup()
+    return Markup("<div class='q-figure'><img alt='Figure on page {}' src='data:image/png;base64,{}'>{}</div>").format(
+        figure.page, base64.b64encode(png).decode(), _div("why", short(figure.caption))
+    )
 
 
 def _text_page(quote: str, view: PageView, key: str) -> Markup:
@@ -261,6 +271,12 @@ def library(documents: Sequence[Document]) -> Markup:
     return Markup("<ul class='q-library'>{}</ul>").format(_join(map(_document, documents)))
 
 
+def held(document: Document) -> str:
+    """'15 pages, 4 tables, 5 figures'."""
+    counts = ((document.pages, "page"), (document.tables, "table"), (document.figures, "figure"))
+    return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n or word == "page")
+
+
 def _document(document: Document) -> Markup:
     gaps = [f"page {gap.page}: {gap.reason}" if gap.page else gap.reason for gap in document.gaps]
     notes = [document.error, *gaps] if document.error else gaps
@@ -269,13 +285,12 @@ def _document(document: Document) -> Markup:
     )
     return Markup(
         "<li><div class='q-doc'><div class='q-doc-title'>{}</div>"
-        "<div class='q-why'>{} · {} {} · <span class='q-status {}'>{}</span></div>{}</div>"
+        "<div class='q-why'>{} · {} · <span class='q-status {}'>{}</span></div>{}</div>"
         "<button type='button' class='q-remove' name='remove' value='{}' title='{}' aria-label='{}'>✕</button></li>"
     ).format(
         document.title or document.name,
         document.name,
-        document.pages,
-        "page" if document.pages == 1 else "pages",
+        held(document),
         document.status,
         STATUS[document.status],
         details if notes else "",

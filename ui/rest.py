@@ -184,6 +184,20 @@ def _add_pages(router: APIRouter, tools: Tools) -> None:
         return Response(png, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
 
 
+def _add_figures(router: APIRouter, service: Service) -> None:
+    @router.get(
+        "/documents/{document}/figures/{number}",
+        response_class=Response,
+        responses={200: {"content": {"image/png": {}}}},
+    )
+    async def figure_image(document: str, number: int) -> Response:
+        """A figure of a PDF as a PNG, by its place in the document, as a citation's `figure.number` says it."""
+        figure, png = await service.read_figure(document, number)
+        if not png:
+            raise NotFound(f"figure {number} could not be drawn", hint=f"see page {figure.page}")
+        return Response(png, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
+
+
 _FILES = {
     "schema": {
         "type": "object",
@@ -282,6 +296,7 @@ def make_rest(service: Service, tools: Tools, settings: ServeSettings, *, lifesp
     _add_documents(router, service, settings.max_upload_mb)
     _add_collections(router, service)
     _add_pages(router, tools)
+    _add_figures(router, service)
 
     @router.api_route("/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
     async def nothing(path: str) -> None:

@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from core.llm.doctor import EndpointReport
     from core.types import Answer, CheckReport, Collection, Document, Event, Health, KeptReplies, SearchResult
 
-STEPS = {"parse": "reading", "ocr": "reading scans", "embed": "embedding", "index": "indexing", "done": "ready"}
+STEPS = {
+    "parse": "reading",
+    "ocr": "reading scans",
+    "describe": "describing figures",
+    "embed": "embedding",
+    "index": "indexing",
+    "done": "ready",
+}
 
 
 class Progress:
@@ -99,6 +106,9 @@ def answer_text(answer: Answer) -> str:
     for citation in answer.citations:
         lines.append(f"[{citation.number}] {citation.title} ({citation.document}), {citation.place}")
         lines.append(_wrapped(f"“{' '.join(citation.quote.split())}”", "    "))
+        if citation.figure:
+            where = f"page {citation.figure.page}: {' '.join(citation.figure.caption.split())}"
+            lines.append(_wrapped(f"figure on {textwrap.shorten(where, 160, placeholder=' …')}", "    "))
     for passage in answer.nearest:
         lines.append(f"nearest: {passage.title} ({passage.document}), page {passage.page}")
         lines.append(_wrapped(textwrap.shorten(passage.best_child, 240, placeholder=" …"), "    "))
@@ -131,7 +141,9 @@ def passages_text(result: SearchResult) -> str:
 def document_line(document: Document) -> str:
     gaps = "".join(f"\n  page {gap.page}: {gap.reason}" for gap in document.gaps)
     about = "".join(f", {part}" for part in _about(document))
+    objects = ((document.tables, "table"), (document.figures, "figure"))
     counted = f"{document.pages} pages, {document.chunks} chunks"
+    counted += "".join(f", {n} {word}{'' if n == 1 else 's'}" for n, word in objects if n)
     return f"{document.id[:8]}  {document.status}  {document.name}: {counted}{about}{gaps}"
 
 
@@ -184,6 +196,8 @@ def show_documents(documents: Sequence[Document]) -> None:
         ("status", "left"),
         ("pages", "right"),
         ("chunks", "right"),
+        ("tables", "right"),
+        ("figures", "right"),
         ("name", "left"),
     ):
         table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
@@ -192,8 +206,9 @@ def show_documents(documents: Sequence[Document]) -> None:
     if any(about):
         table.add_column("about", overflow="fold")
     for d, said in zip(documents, about, strict=True):
+        counts = map(str, (d.pages, d.chunks, d.tables, d.figures))
         last = (Text(said),) if any(about) else ()
-        table.add_row(d.id[:8], d.status, str(d.pages), str(d.chunks), Text(d.name), Text(d.title), *last)
+        table.add_row(d.id[:8], d.status, *counts, Text(d.name), Text(d.title), *last)
     Console().print(table)
 
 

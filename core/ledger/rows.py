@@ -89,7 +89,8 @@ def chunk_of(row: Row) -> Chunk:
 
 
 def table_row(document_id: str, number: int, table: Table) -> dict[str, Any]:
-    return {"document_id": document_id, "number": number, "page": table.page, "content": table.model_dump_json()}
+    place = {"document_id": document_id, "number": number, "page": table.page}
+    return place | {"last_page": max(row.page for row in table.rows), "content": table.model_dump_json()}
 
 
 def table_of(row: Row) -> Table:

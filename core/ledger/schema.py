@@ -100,6 +100,7 @@ tables = Table(
     _owner(),
     Column("number", Integer, nullable=False),  # from 1, in the order of the text
     Column("page", Integer, nullable=False),
+    Column("last_page", Integer, nullable=False),
     Column("content", Text, nullable=False),  # JSON
 )
 Index("ux_tables_document_id_number", tables.c.document_id, tables.c.number, unique=True)

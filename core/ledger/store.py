@@ -278,10 +278,10 @@ class Ledger:
     # tables and figures
 
     def tables_of(self, document_id: str, page: int | None = None) -> list[DocumentTable]:
-        """In the order of the text; with `page` those that begin on that page or before it, and have rows there."""
+        """In the order of the text; with `page` those that have rows there."""
         query = select(t.tables).where(t.tables.c.document_id == document_id)
         if page is not None:
-            query = query.where(t.tables.c.page <= page)
+            query = query.where(t.tables.c.page <= page, page <= t.tables.c.last_page)
         found = [table_of(row) for row in self._rows(query.order_by(t.tables.c.number))]
         return [table for table in found if page is None or table.rows_on(page)]
 

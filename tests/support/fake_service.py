@@ -21,6 +21,7 @@ from core.types import (
     Collection,
     Document,
     Event,
+    FigureRef,
     Filter,
     Health,
     KeptReplies,
@@ -177,6 +178,13 @@ class FakeService:
             highlights=((72, 72, 200, 84),) if highlight else (),
         )
         return view, PNG if image and view.format == "pdf" else b""
+
+    async def read_figure(self, document: str, number: int) -> tuple[FigureRef, bytes]:
+        await self._enter("read_figure", (document, number))
+        self._find(document)
+        if not 1 <= number <= 2:
+            raise NotFound(f"there is no figure {number}")
+        return FigureRef(number=number, page=2, caption="Figure 1: A bridge."), PNG if number == 1 else b""
 
     async def add_document(
         self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None

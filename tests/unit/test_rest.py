@@ -328,3 +328,14 @@ async def test_an_upload_keeps_what_its_name_says_of_its_kind(
     reply = await http.post("/v1/documents", files=[("files", (name, b"content"))])
     assert reply.status_code == 201
     assert Path(service.received[0][0]).suffix == kept
+
+
+async def test_a_figure_is_a_png(http: httpx.AsyncClient) -> None:
+    (document,) = (await http.get("/v1/documents")).json()
+    assert (document["tables"], document["figures"]) == (0, 0)
+    picture = await http.get("/v1/documents/bridges.pdf/figures/1")
+    assert picture.headers["content-type"] == "image/png" and picture.content.startswith(b"\x89PNG")
+    for number in ("2", "9", "0"):
+        missing = await http.get(f"/v1/documents/bridges.pdf/figures/{number}")
+        assert missing.status_code == 404 and missing.json()["error"]["message"]
+    assert (await http.get("/v1/documents/bridges.pdf/figures/x")).status_code in (400, 422)

@@ -12,7 +12,7 @@ down_revision = "0004"
 def upgrade() -> None:
     for name in ("tables", "figures"):
         extra: list[sa.Column[Any]] = (
-            []
+            [sa.Column("last_page", sa.Integer, nullable=False)]
             if name == "tables"
             else [
                 sa.Column("description", sa.Text, nullable=False, server_default=""),
