@@ -30,6 +30,7 @@ from ingest.sandbox import parse_in_child
 Tell = Callable[[Event], None]
 Summarise = Callable[[Document], Sequence[str]]
 """Stores a document's summaries; what they had to do without, in words."""
+_READ = ("title", "pages", "chunks", "tables", "figures", "gaps", "status")  # of a document, what its file says
 READY = ("ready", "ready_with_gaps")
 
 
@@ -48,6 +49,7 @@ class Ingestor:
 
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
+        self._behind: set[str] = set()  # documents whose indexes are not known to be up to date
         self.files.mkdir(parents=True, exist_ok=True)
 
     def add(
@@ -71,6 +73,7 @@ class Ingestor:
             if known is not None and known.status in READY:
                 if not self.holds_file(known):
                     self._keep(path, self.file_of(known))
+                self._sync()
                 tell(Event(kind="ingest", document=known.name, step="done", done=1, total=1))
                 return known
             name = clean(name or path.name).replace("\n", " ").strip()[:200] or "document"
@@ -147,7 +150,7 @@ class Ingestor:
         with self._lock:
             said = Metadata.model_validate(document.model_dump(include=set(Metadata.model_fields)))
             parsed = self._parsed(self.file_of(document), document.name, document.sha256, _untold, said)
-            made = {name: getattr(parsed, name) for name in ("title", "pages", "chunks", "gaps", "status")}
+            made = {name: getattr(parsed, name) for name in _READ}
             return self.finish(document.model_copy(update=made), summarise)
 
     def finish(self, document: Document, summarise: Summarise) -> Document:
@@ -253,9 +256,14 @@ class Ingestor:
         tell(Event(kind="ingest", document=ready.name, step="done", done=1, total=1))
         return ready
 
-    def _sync(self, document: Document) -> None:
-        for index in self.indexes:
-            index.sync(document.id)
+    def _sync(self, document: Document | None = None) -> None:
+        """That document's indexes, and those that an earlier failure, such as a full disk, left behind."""
+        if document is not None:
+            self._behind.add(document.id)
+        for item in sorted(self._behind):
+            for index in self.indexes:
+                index.sync(item)
+            self._behind.discard(item)
 
 
 def _document(

@@ -175,7 +175,10 @@ class Library:
             owner_path(self._folder).unlink(missing_ok=True)  # of an owner that was killed
             app = await self._open_app()
             stack.push_async_callback(app.aclose)
-            await stack.enter_async_context(Door(app, self._folder))
+            try:
+                await stack.enter_async_context(Door(app, self._folder))
+            except OSError as error:  # its file can't be written: a full disk
+                raise _unusable(self._folder, error) from error
             self._owned = stack.pop_all()
         return app
 

@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 
 from agents.orchestrator import Orchestrator, Policy, counts, left_out
 from agents.pictured import boxes_of
-from core.errors import EmbeddingChanged, InvalidInput, NothingIngested, QuaereError
+from core.errors import EmbeddingChanged, InvalidInput, LibraryError, NothingIngested, QuaereError
 from core.ledger import Ledger
 from core.llm import LLMs
 from core.metadata import check_declaration
@@ -112,10 +112,13 @@ class App:
             except QuaereError as error:
                 self._save_trace(tracer, question, spent.usage, error)
                 raise
-        self._save_trace(tracer, question, spent.usage, None)
-        return answer.model_copy(update={"usage": spent.usage})
+        unkept = self._save_trace(tracer, question, spent.usage, None)
+        return answer.model_copy(update={"usage": spent.usage, "trace": (*answer.trace, *unkept)})
 
-    def _save_trace(self, tracer: Tracer, question: str, usage: Usage, error: QuaereError | None) -> None:
+    def _save_trace(
+        self, tracer: Tracer, question: str, usage: Usage, error: QuaereError | None
+    ) -> tuple[TraceStep, ...]:
+        """A step that says why the trace is not kept, where it can't be: no answer is lost for that."""
         event = {
             "id": tracer.id,
             "question": question,
@@ -123,7 +126,11 @@ class App:
             "steps": [step.model_dump() for step in tracer.steps],
             "usage": usage.model_dump(),
         }
-        self._ledger.save_trace(tracer.id, question, json.dumps(event, ensure_ascii=False))
+        try:
+            self._ledger.save_trace(tracer.id, question, json.dumps(event, ensure_ascii=False))
+        except LibraryError as failure:
+            return (TraceStep(stage="trace", ms=0, summary="", degraded=f"this trace is not kept: {failure.message}"),)
+        return ()
 
     async def search_passages(
         self,

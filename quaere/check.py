@@ -137,7 +137,7 @@ class Checker:
 
     def _whole(self, documents: Sequence[Document]) -> Iterator[_Problem]:
         audit = self.ledger.audit()
-        pages, children = audit.pages(), audit.children()
+        pages, children, objects = audit.pages(), audit.children(), audit.objects()
         lost, summarised = audit.documents_without_a_parent(), audit.summarised()
         for document in documents:
             if document.status not in READY:
@@ -145,6 +145,8 @@ class Checker:
                 yield _Problem("unfinished", "was not added to its end", advice, document)
                 continue
             wrong = _miscounted(document, pages.get(document.id, (0, 1, 0)), children.get(document.id, 0))
+            if objects.get(document.id, (0, 0)) != (document.tables, document.figures):
+                wrong.append("not all its tables and figures")
             if document.id in lost:
                 wrong.append("passages without the text around them")
             if not wrong and self._changed(document):

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import ParamSpec, TypeVar, cast
 
 import chromadb
 import numpy as np
 from chromadb.api.collection_configuration import CreateHNSWConfiguration
 from chromadb.api.types import Where
 from chromadb.config import Settings as ChromaSettings
+from chromadb.errors import ChromaError
 
 from core.errors import LibraryError
 from core.ledger import Ledger
 from core.ports import Embedder, Vectors
 
 T = TypeVar("T")
+P = ParamSpec("P")
 # Up to here the vectors of the documents that are searched are compared one by one (2 ms a thousand): exact, where
 # the graph of a large library finds few of a small part.
 EXACT_CHUNKS = 4000
 IN_LIST = 5000  # ids in one `$in`: SQLite takes 32,766 parameters, and time grows with them
 # Recall against exact search suffers at Chroma's defaults (ef 100, 16 neighbours) on near-duplicate text.
+_HINT = "check the library's disk and folder, then run `quaere check --repair`"
 _HNSW: CreateHNSWConfiguration = {
     "space": "cosine",
     "ef_construction": 200,
@@ -31,12 +35,32 @@ _HNSW: CreateHNSWConfiguration = {
 }
 
 
+def _said(work: Callable[P, T]) -> Callable[P, T]:
+    """Chroma's errors as a LibraryError: a full or read-only disk, or files of its own that it can't read."""
+
+    @functools.wraps(work)
+    def saying(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return work(*args, **kwargs)
+        except ChromaError as error:
+            reason = (str(error).splitlines() or [""])[0][:200]
+            full = "full" in reason or "space" in reason
+            hint = "free some space on the library's disk, then try again" if full else _HINT
+            raise LibraryError(f"the vectors can't be used: {reason}", hint=hint) from error
+
+    return saying
+
+
 class ChromaIndex:
     """Needs to be the only process that has `folder` open: two writers lose vectors without a word."""
 
     def __init__(self, folder: Path, ledger: Ledger, embedder: Embedder) -> None:
         self._ledger = ledger
         self._embedder = embedder
+        self._start(folder)
+
+    @_said
+    def _start(self, folder: Path) -> None:
         self._client = chromadb.PersistentClient(str(folder), settings=ChromaSettings(anonymized_telemetry=False))
         self._batch = self._client.get_max_batch_size()
         self._open()
@@ -48,9 +72,11 @@ class ChromaIndex:
         )
 
     @property
+    @_said
     def ids(self) -> set[str]:
         return self._ids("")
 
+    @_said
     def __len__(self) -> int:
         return int(self._collection.count())
 
@@ -58,10 +84,12 @@ class ChromaIndex:
         where: Where | None = {"document": document_id} if document_id else None
         return set(self._collection.get(where=where, include=[])["ids"])
 
+    @_said
     def others(self) -> int:
         """How many collections there are beside the configured embedder's."""
         return sum(collection.name != self._collection.name for collection in self._client.list_collections())
 
+    @_said
     def stored(self, ids: Sequence[str]) -> dict[str, tuple[str, Vectors]]:
         """(document id, vector) by chunk id; ids that are not there are left out."""
         if not ids:  # which Chroma refuses
@@ -71,6 +99,7 @@ class ChromaIndex:
         owners = [str(entry["document"]) for entry in found["metadatas"] or []]
         return {item: row for item, *row in zip(found["ids"], owners, vectors, strict=True)}  # type: ignore[misc]
 
+    @_said
     def sync(self, document_id: str = "") -> None:
         wanted = {item: row for item, row in self._ledger.indexed_children(document_id).items() if row[1]}
         have = self._ids(document_id)
@@ -93,6 +122,7 @@ class ChromaIndex:
             metadatas=[{"document": rows[item][0]} for item in ids],
         )
 
+    @_said
     def rebuild(self) -> None:
         """Drop every collection, of whichever embedder, and project the ledger anew."""
         for collection in self._client.list_collections():
@@ -100,6 +130,7 @@ class ChromaIndex:
         self._open()
         self.sync()
 
+    @_said
     def search(self, vector: Vectors, k: int, documents: Sequence[str] = ()) -> list[tuple[str, float]]:
         """(chunk id, cosine similarity -1 to 1), best first; of those documents only, where there are any."""
         if not documents:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, Table, and_, delete, func, select, text
-from sqlalchemy.exc import DatabaseError
 
+from core.errors import LibraryError
 from core.ledger import schema as t
 
 _SHOWN = 5
@@ -26,8 +26,8 @@ class Audit:
         try:
             with self._engine.connect() as connection:
                 said = connection.execute(text(f"PRAGMA integrity_check({_SHOWN})")).scalars().all()
-        except DatabaseError as error:
-            said = [str(error.orig)]
+        except LibraryError as error:
+            said = [error.message]
         return [str(line) for line in said if line != "ok"]
 
     def orphans(self) -> dict[str, int]:
@@ -57,8 +57,19 @@ class Audit:
         return {row[0]: (row[1], row[2], row[3]) for row in self._all(query)}
 
     def children(self) -> dict[str, int]:
-        query = select(t.chunks.c.document_id, func.count()).where(t.chunks.c.parent_id != "")
-        return {row[0]: row[1] for row in self._all(query.group_by(t.chunks.c.document_id))}
+        """By document: the passages that were read in it, so without those that describe a figure."""
+        read = and_(t.chunks.c.parent_id != "", t.chunks.c.kind != "description")
+        query = select(t.chunks.c.document_id, func.count()).where(read).group_by(t.chunks.c.document_id)
+        return {row[0]: row[1] for row in self._all(query)}
+
+    def objects(self) -> dict[str, tuple[int, int]]:
+        """By document: how many tables and figures are there; documents without either are left out."""
+        counts = []
+        for table in (t.tables, t.figures):
+            query = select(table.c.document_id, func.count()).group_by(table.c.document_id)
+            counts.append({row[0]: row[1] for row in self._all(query)})
+        tables, figures = counts
+        return {item: (tables.get(item, 0), figures.get(item, 0)) for item in tables | figures}
 
     def documents_without_a_parent(self) -> set[str]:
         """Ids of documents with a child whose parent is not there."""

@@ -9,12 +9,31 @@ from alembic import command
 from alembic.config import Config
 from alembic.util.exc import CommandError
 from sqlalchemy import Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    NoSuchModuleError,
+    NotSupportedError,
+    ProgrammingError,
+)
 
 from core.errors import InvalidInput, LibraryError
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 _ALEMBIC = threading.Lock()  # its context is global to the process
+_HINTS = (  # of SQLite's words and PostgreSQL's
+    ("disk is full", "free some space on the library's disk, then try again: what is stored is kept"),
+    ("no space left", "free some space on the database's disk, then try again: what is stored is kept"),
+    ("readonly", "the library can't be written to: make its folder and disk writable, then try again"),
+    ("read-only", "the library can't be written to: make its folder and disk writable, then try again"),
+    ("locked", "another program holds the library's ledger.db: close it, then try again"),
+    ("malformed", "run `quaere check`"),
+    ("not a database", "run `quaere check`"),
+)
+_HINT = ("check that the database server runs, then try again", "check the library's disk and folder, then try again")
 _MIGRATING = 7_190_223_001  # PostgreSQL's advisory lock: one process migrates, the others wait
 
 
@@ -50,7 +69,23 @@ def open_engine(url: str) -> Engine:
         raise LibraryError(
             "the library was written by a newer version of Quaere", hint="update Quaere, or choose another library"
         ) from None
+    event.listen(engine, "handle_error", _as_library_error)
     return engine
+
+
+def _as_library_error(context: ExceptionContext) -> None:
+    """What a person can do something about, as a LibraryError, from wherever in the ledger it came."""
+    error = context.sqlalchemy_exception
+    if not isinstance(error, DBAPIError) or context.is_pre_ping:
+        return
+    if isinstance(error, IntegrityError | ProgrammingError | DataError | NotSupportedError):
+        return  # a fault of ours, which the log has to show whole
+    reason = _reason(error)
+    dialect = context.dialect.name
+    hint = next((hint for words, hint in _HINTS if words in reason.lower()), _HINT[dialect == "sqlite"])
+    failure = LibraryError(f"the ledger ({dialect}) failed: {reason}", hint=hint)
+    failure.retryable = dialect != "sqlite" or "locked" in reason
+    raise failure from None
 
 
 def _migrate(engine: Engine) -> None:

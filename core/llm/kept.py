@@ -10,10 +10,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 from weakref import WeakValueDictionary
 
+from core.errors import LibraryError
 from core.llm.json_reply import MODES
 from core.llm.replies import Reply
 from core.ports import ReplyCache
 from core.settings import Endpoint
+from core.spending import current
 
 
 class KeptReplies:
@@ -44,7 +46,10 @@ class KeptReplies:
         """Stored even when the caller is cancelled now: the reply was paid for."""
         if self._cache is not None:
             put = asyncio.to_thread(self._cache.put, key, self._settings.model, reply.to_cache(), ", ".join(prompts))
-            await asyncio.shield(asyncio.create_task(put))
+            try:
+                await asyncio.shield(asyncio.create_task(put))
+            except LibraryError as error:  # a full disk must not cost the reply
+                current().note(f"the reply could not be kept: {error.message}")
 
     # how the endpoint takes a schema is found once, and kept beside its replies
 
