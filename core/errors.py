@@ -57,6 +57,12 @@ class NoText(DocumentRefused):
     code = "no_text"
 
 
+class Cancelled(QuaereError):
+    """A person cancelled the job; nothing of its document was stored."""
+
+    code, exit_code, status = "cancelled", 4, 409
+
+
 class LLMError(QuaereError):
     """The language model, or the way to it, failed. Subclasses say how."""
 

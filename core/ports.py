@@ -17,9 +17,11 @@ from core.types import (
     FigureRef,
     Filter,
     Health,
+    Job,
     KeptReplies,
     Metadata,
     PageView,
+    Replace,
     SearchResult,
     Turn,
 )
@@ -101,11 +103,51 @@ class Service(Protocol):
     async def read_figure(self, document: str, number: int) -> tuple[FigureRef, bytes]:
         """A figure by its place in the document, from 1, and its PNG; b'' where it could not be drawn."""
 
+    async def submit(
+        self,
+        path: str,
+        *,
+        name: str = "",
+        metadata: Metadata | None = None,
+        upload: bool = False,
+        replace: Replace = "path",
+    ) -> Job:
+        """Copy the file at an absolute path of this machine into the library's queue; the file may then go.
+
+        `upload`: the path is a passing one and says nothing of which document this is. `replace` names the document
+        that gives way when this one is ready: 'path', an older version read from the same path; 'name', the one of
+        that display name (InvalidInput where there are several); 'never', none.
+        `metadata` is said of the document; of what it does not set, a new version of a document in the library keeps
+        collection, tags, fields and language, and the same bytes again keep all.
+        An unfinished job for the same is returned as it is. Raises NotFound, InvalidInput.
+        """
+
+    async def jobs(self) -> list[Job]:
+        """The newest first; of those that are finished the newest 1,000 are kept."""
+
+    async def job(self, job: str) -> Job:
+        """`job` is an id or an unambiguous start of one (8 characters or more)."""
+
+    async def watch(self, job: str, *, on_event: OnEvent | None = None) -> Job:
+        """Tells the job as it is and each change, and returns it when it has ended. Leaving does not cancel it."""
+
+    async def cancel(self, job: str) -> Job:
+        """Nothing of a document that was not ready stays. What has ended stays as it is."""
+
+    async def retry(self, job: str) -> Job:
+        """Queue a job that failed or was cancelled again; any other is returned as it is."""
+
     async def add_document(
-        self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None
+        self,
+        path: str,
+        *,
+        name: str = "",
+        metadata: Metadata | None = None,
+        upload: bool = False,
+        replace: Replace = "path",
+        on_event: OnEvent | None = None,
     ) -> Document:
-        """Ingest the file at an absolute path of this machine. The same bytes twice are one document, which what
-        `metadata` sets describes anew."""
+        """`submit`, waited for. Raises what the job failed of, Cancelled where it was cancelled."""
 
     async def edit_document(self, document: str, changes: Metadata) -> Document:
         """Change what is said of it: what `changes` does not set stays, and fields are merged (None takes one away).

@@ -25,6 +25,8 @@ from pydantic import (
 
 DocumentStatus = Literal["processing", "ready", "ready_with_gaps", "failed"]
 DocumentFormat = Literal["pdf", "markdown", "text", "html", "docx"]
+JobState = Literal["queued", "running", "done", "failed", "cancelled"]
+Replace = Literal["path", "name", "never"]
 RouteKind = Literal["fact", "relation", "summary", "chat"]
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
@@ -546,12 +548,52 @@ class CheckReport(Frozen):
         return tuple(finding for finding in self.findings if not finding.mended)
 
 
-class Event(Frozen):
-    """What a running call tells: a stage that ended, a piece of the answer's text, or progress of an ingestion."""
+class JobError(Frozen):
+    code: str
+    message: str
+    hint: str = ""
 
-    kind: Literal["stage", "text", "ingest"]
+
+class Job(Frozen):
+    """A file on its way into the library."""
+
+    id: str
+    kind: Literal["add"] = "add"
+    name: str = Field(description="the file's display name")
+    state: JobState = "queued"
+    stage: str = Field(default="", description="parse, ocr, embed, summarise, index; the last one it came to")
+    done: int = Field(default=0, ge=0, description="of `total`, in that stage: pages, or passages that are embedded")
+    total: int = Field(default=0, ge=0, description="0 where it is not known")
+    document_id: str = Field(default="", description="empty until it is done")
+    outcome: Literal["", "added", "known", "replaced"] = Field(
+        default="", description="known: the same bytes were there; replaced: an older version went"
+    )
+    error: JobError | None = None
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def finished(self) -> bool:
+        return self.state not in ("queued", "running")
+
+
+class JobRequest(Frozen):
+    """What a job needs to be done, and no guest is told."""
+
+    source: str = Field(default="", description="absolute path that the file was read from; empty for an upload")
+    sha256: str
+    file: str = Field(default="", description="name of the library's own copy, while the job needs one")
+    replace: Replace = "path"
+    metadata: Metadata | None = None
+
+
+class Event(Frozen):
+    """What a running call tells: a stage that ended, a piece of the answer's text, or how far something is."""
+
+    kind: Literal["stage", "text", "ingest", "job"]
     stage: TraceStep | None = None
     text: str = ""
+    job: Job | None = None
     document: str = ""
     step: str = Field(default="", description="ingest: parse, ocr, chunk, embed, index, done, failed")
     done: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import shutil
 import threading
@@ -12,26 +13,47 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
+
+import numpy as np
 
 from core.errors import InvalidInput, LibraryError, NotFound
 from core.formats import KINDS
 from core.ledger import Ledger
 from core.metadata import check_new, described
-from core.ports import Embedder, Index
+from core.ports import Embedder, Index, Vectors
 from core.settings import ChunkSettings, IngestSettings
-from core.text import clean, embedding_text, text_hash
-from core.types import DEFAULT_COLLECTION, Collection, Document, DocumentFormat, Event, Gap, Metadata
+from core.text import embedding_text, text_hash
+from core.types import (
+    DEFAULT_COLLECTION,
+    Collection,
+    Document,
+    DocumentFormat,
+    DocumentStatus,
+    Gap,
+    JobRequest,
+    Metadata,
+)
 from ingest.chunk import chunk_document
 from ingest.formats.reader import ending_of, format_of
 from ingest.ocr import ScanReader, without_engine
 from ingest.pdf import ParsedDocument, no_text
+from ingest.run import Run
 from ingest.sandbox import parse_in_child
 
-Tell = Callable[[Event], None]
+_log = logging.getLogger(__name__)
 Summarise = Callable[[Document], Sequence[str]]
 """Stores a document's summaries; what they had to do without, in words."""
 _READ = ("title", "pages", "chunks", "tables", "figures", "gaps", "status")  # of a document, what its file says
 READY = ("ready", "ready_with_gaps")
+NOT_EMBEDDED = "a passage could not be embedded, and is found by its words only"
+PROBE = "The tide rises twice a day."  # a text that no embedder has a reason to refuse
+
+
+@dataclass(frozen=True)
+class Added:
+    document: Document
+    outcome: Literal["added", "known", "replaced"]
 
 
 @dataclass
@@ -48,38 +70,84 @@ class Ingestor:
     scans: ScanReader | None = None  # what reads scanned pages, where it is installed and wanted
 
     def __post_init__(self) -> None:
-        self._lock = threading.RLock()
+        self._adding = threading.RLock()  # held from a document's file to its end; taken before the other
+        self._lock = threading.RLock()  # of what changes which documents are ready
         self._behind: set[str] = set()  # documents whose indexes are not known to be up to date
-        self.files.mkdir(parents=True, exist_ok=True)
+        self.incoming = self.files.parent / "incoming"
+        for folder in (self.files, self.incoming):
+            folder.mkdir(parents=True, exist_ok=True)
 
-    def add(
-        self, path: Path, name: str, tell: Tell, summarise: Summarise, metadata: Metadata | None = None
-    ) -> Document:
-        """The document of that file; the same bytes again return the document that is there, described anew where
-        `metadata` sets something, which embeds nothing.
+    def take(self, path: Path, file: str) -> str:
+        """Copy that file into the library under that name, to be added later; the copy's SHA-256.
 
-        Raises NotFound, InvalidInput (limits, no regular file, metadata that its collection does not take),
-        DocumentRefused and its kinds: then nothing is stored.
+        Raises NotFound, InvalidInput (limits, no regular file), LibraryError (the disk).
         """
-        said = metadata or Metadata()
-        size = self._checked_size(path)
-        with self._lock:
-            sha256 = _sha256(path, size)
-            known = self.ledger.find_by_sha256(sha256)
+        self._checked_size(path)
+        copied = self.incoming / file
+        self._keep(path, copied)
+        return _sha256(copied, copied.stat().st_size)
+
+    def add(self, path: Path, name: str, request: JobRequest, run: Run, summarise: Summarise) -> Added:
+        """The document of that file, ready; the same bytes again return the document that is there.
+
+        Described anew where the request's metadata sets something, which embeds nothing.
+
+        Raises DocumentRefused and its kinds, InvalidInput: then nothing is stored. Stopped, and all else: then what
+        was stored is continued by the next call, or taken away by `discard`.
+        """
+        with self._adding:
+            known, said = self.ledger.find_by_sha256(request.sha256), self._said(request)
             if known is None:
                 check_new(said, self.ledger.collection(said.collection))
-            elif said.model_fields_set:
-                known = self._redescribed(known, said, merge=False)
+            elif request.metadata is not None and request.metadata.model_fields_set:
+                known = self._redescribed(known, request.metadata, merge=False)
             if known is not None and known.status in READY:
-                if not self.holds_file(known):
+                if path.is_file() and not self.holds_file(known):
                     self._keep(path, self.file_of(known))
-                self._sync()
-                tell(Event(kind="ingest", document=known.name, step="done", done=1, total=1))
-                return known
-            name = clean(name or path.name).replace("\n", " ").strip()[:200] or "document"
-            document = known or self._parsed(path, name, sha256, tell, said)
-            self._embed(document, tell)
-            return self._publish(self._summarised(document, tell, summarise), tell)
+                return self._publish(known, request, run, "known")
+            if known is None and not path.is_file():
+                raise NotFound(f"the library's copy of {name} is gone", hint="add the file again")
+            document = known or self._parsed(path, name, request.sha256, run, said)
+            return self._finished(document, request, run, summarise)
+
+    def check(self, request: JobRequest) -> None:
+        """Raises InvalidInput where its metadata is none that its collection takes."""
+        if self.ledger.find_by_sha256(request.sha256) is None:
+            said = self._said(request)
+            check_new(said, self.ledger.collection(said.collection))
+
+    def _said(self, request: JobRequest) -> Metadata:
+        """What is said of the document; an older version, where there is one, says what the request leaves open."""
+        said = request.metadata or Metadata()
+        before = self.ledger.read_from(request.source) if request.source and request.replace == "path" else None
+        if before is None:
+            return said
+        left_open = {"collection", "tags", "language", "fields"} - said.model_fields_set
+        if "collection" not in left_open and said.collection != before[0].collection:
+            left_open -= {"fields"}  # another collection declares others
+        kept = {name: getattr(before[0], name) for name in left_open}
+        return Metadata.model_validate(said.model_dump(exclude_unset=True) | kept)
+
+    def _finished(self, document: Document, request: JobRequest, run: Run, summarise: Summarise) -> Added:
+        document = self._embed(document, run)
+        return self._publish(self._summarised(document, run, summarise), request, run, "added")
+
+    def discard(self, sha256: str) -> None:
+        """Take away what an ingestion that never came to its end stored of that file; what is ready stays."""
+        known = self.ledger.find_by_sha256(sha256)
+        if known is None:
+            for file in self.files.glob(f"{sha256}.*"):
+                file.unlink()
+        elif known.status not in READY:
+            self.remove(known)
+
+    def fail(self, sha256: str, reason: str) -> None:
+        """Let the document of that file, where some of it is stored, say why it is not ready."""
+        known = self.ledger.find_by_sha256(sha256)
+        if known is not None and known.status not in READY:
+            with self._lock:
+                failed = self._as_described(known).model_copy(update={"status": "failed", "error": reason})
+                self.ledger.put_document(failed)
 
     def remove(self, document: Document) -> None:
         """The ledger first, then its projections, then the file: what a kill leaves is mended at the next start."""
@@ -124,12 +192,11 @@ class Ingestor:
         with self._lock:
             self.ledger.delete_collection(name)
 
-    def embed_all(self, tell: Tell) -> None:
+    def embed_all(self, run: Run) -> None:
         """Embed whatever the configured embedder has not embedded yet, of every document."""
-        with self._lock:
-            for document in self.ledger.documents():
-                if document.status in READY:
-                    self._embed(document, tell)
+        for document in self.ledger.documents():
+            if document.status in READY:
+                self._embed(document, run)
 
     def file_of(self, document: Document) -> Path:
         return self.files / f"{document.sha256}{ending_of(document.format)}"
@@ -142,28 +209,30 @@ class Ingestor:
     @contextmanager
     def still(self) -> Iterator[None]:
         """While nothing is added or removed by another thread."""
-        with self._lock:
+        with self._adding, self._lock:
             yield
 
     def read_again(self, document: Document, summarise: Summarise) -> Document:
         """Parse a document's stored file anew, in place of what the ledger has of it."""
-        with self._lock:
+        with self._adding:
             said = Metadata.model_validate(document.model_dump(include=set(Metadata.model_fields)))
-            parsed = self._parsed(self.file_of(document), document.name, document.sha256, _untold, said)
+            parsed = self._parsed(self.file_of(document), document.name, document.sha256, Run(), said)
             made = {name: getattr(parsed, name) for name in _READ}
             return self.finish(document.model_copy(update=made), summarise)
 
     def finish(self, document: Document, summarise: Summarise) -> Document:
         """Embed, summarise and publish a document that the ledger has parsed, as far as that is not done."""
-        with self._lock:
-            self._embed(document, _untold)
-            return self._publish(self._summarised(document, _untold, summarise), _untold)
+        with self._adding:
+            return self._finished(document, JobRequest(sha256=document.sha256), Run(), summarise).document
 
     def sweep(self) -> None:
-        """Delete stored files that no document names: left by a kill between two steps."""
-        known = {document.sha256 for document in self.ledger.documents()}
+        """Delete stored files that no document and no job names: left by a kill between two steps."""
+        known, needed = {document.sha256 for document in self.ledger.documents()}, self.ledger.job_files()
         for file in self.files.iterdir():
             if file.stem not in known:
+                file.unlink()
+        for file in self.incoming.iterdir():
+            if file.name not in needed:
                 file.unlink()
 
     def _checked_size(self, path: Path) -> int:
@@ -179,20 +248,25 @@ class Ingestor:
             )
         return size
 
-    def _parsed(self, path: Path, name: str, sha256: str, tell: Tell, said: Metadata) -> Document:
-        def on_page(done: int, total: int) -> None:
-            tell(Event(kind="ingest", document=name, step="parse", done=done, total=total))
-
+    def _parsed(self, path: Path, name: str, sha256: str, run: Run, said: Metadata) -> Document:
         kind = format_of(path, name)
-        parsed = parse_in_child(path, kind, self.limits, on_page=on_page, need_text=kind != "pdf")
+        parsed = parse_in_child(
+            path,
+            kind,
+            self.limits,
+            on_page=lambda done, total: run.step("parse", done, total),
+            need_text=kind != "pdf",
+            stopped=run.stopped,
+        )
         if kind == "pdf":
-            parsed = self._with_scans(path, parsed, name, tell)
+            parsed = self._with_scans(path, parsed, name, run)
         document_id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"sha256:{sha256}"))
         parents, children = chunk_document(
             document_id, sha256, parsed, self.chunks.child_chars, self.chunks.parent_chars
         )
         document = _document(document_id, name, sha256, kind, parsed, len(children))
         document = described(document, said, self.ledger.collection(said.collection))
+        run.check()
         self._keep(path, self.file_of(document))
         # References are found by their words alone: as vectors they crowd content out, and cost a fifth of the time.
         embedded = [child for child in children if not child.is_reference]
@@ -200,11 +274,11 @@ class Ingestor:
         self.ledger.store_parse(document, parsed.pages, [*parents, *children], hashes, parsed.tables, parsed.figures)
         return document
 
-    def _with_scans(self, path: Path, parsed: ParsedDocument, name: str, tell: Tell) -> ParsedDocument:
+    def _with_scans(self, path: Path, parsed: ParsedDocument, name: str, run: Run) -> ParsedDocument:
         """Its scanned pages read, where they can be. Raises NoText where no page has text in the end."""
 
         def on_scan(done: int, total: int) -> None:
-            tell(Event(kind="ingest", document=name, step="ocr", done=done, total=total))
+            run.step("ocr", done, total)
 
         parsed = self.scans.read(path, parsed, on_scan) if self.scans else without_engine(parsed)
         if not any(page.text for page in parsed.pages):
@@ -218,22 +292,62 @@ class Ingestor:
             os.replace(partial, target)
         except OSError as error:
             partial.unlink(missing_ok=True)
+            if error.filename == str(path):
+                raise InvalidInput(f"{path.name} can't be read: {error.strerror}") from error
             raise LibraryError(
                 f"{path.name} could not be copied into the library: {error.strerror}",
                 hint="check the disk's free space and the library folder's permissions",
             ) from error
 
-    def _embed(self, document: Document, tell: Tell) -> None:
+    def _embed(self, document: Document, run: Run) -> Document:
+        """A text that can't be embedded is a gap of the document, and is found by its words only."""
         todo = self._unembedded(document)
         # By length: texts of one length waste nothing on padding.
         todo.sort(key=lambda item: len(item[1]))
         for start in range(0, len(todo), self.batch_size):
             batch = todo[start : start + self.batch_size]
-            vectors = self.embedder.passages([text for _, text in batch])
-            self.ledger.store_embeddings(
-                self.embedder.fingerprint, {key: row for (key, _), row in zip(batch, vectors, strict=True)}
-            )
-            tell(Event(kind="ingest", document=document.name, step="embed", done=start + len(batch), total=len(todo)))
+            run.step("embed", start, len(todo))
+            vectors = self._vectors(batch)
+            self.ledger.store_embeddings(self.embedder.fingerprint, vectors)
+            if bad := [key for key, _ in batch if key not in vectors]:
+                document = self._without(document, bad)
+            run.step("embed", start + len(batch), len(todo))
+        return document
+
+    def _vectors(self, batch: Sequence[tuple[str, str]]) -> dict[str, Vectors]:
+        """By key; what can't be embedded is left out. Raises where the embedder embeds nothing at all."""
+        try:
+            return self._embedded(batch)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it may be the fault of one text
+            if len(batch) == 1:
+                _log.warning("a text of %d characters could not be embedded: %r", len(batch[0][1]), error)
+                self._embedded([("", PROBE)])  # raises where the embedder is at fault
+                return {}
+        found: dict[str, Vectors] = {}
+        for item in batch:
+            found |= self._vectors([item])
+        return found
+
+    def _embedded(self, batch: Sequence[tuple[str, str]]) -> dict[str, Vectors]:
+        vectors = self.embedder.passages([text for _, text in batch])
+        if not np.isfinite(vectors).all():
+            raise ValueError("the embedder made a vector that is no number")
+        return {key: row for (key, _), row in zip(batch, vectors, strict=True)}
+
+    def _without(self, document: Document, hashes: Sequence[str]) -> Document:
+        bad = [chunk for chunk, key in self.ledger.children_and_hashes(document.id) if key in hashes]
+        gaps = tuple(Gap(page=chunk.page, reason=NOT_EMBEDDED) for chunk in bad)
+        document = document.model_copy(update={"gaps": (*document.gaps, *gaps)})
+        if document.status in READY:
+            document = document.model_copy(update={"status": "ready_with_gaps"})
+        with self._lock:
+            self.ledger.drop_hashes(self._as_described(document), hashes)
+        return document
+
+    def _as_described(self, document: Document) -> Document:
+        """With what was said of it meanwhile."""
+        now = self.ledger.find_by_sha256(document.sha256) or document
+        return document.model_copy(update={name: getattr(now, name) for name in Metadata.model_fields})
 
     def _unembedded(self, document: Document) -> list[tuple[str, str]]:
         rows = self.ledger.children_and_hashes(document.id)
@@ -241,20 +355,36 @@ class Ingestor:
         texts = {key: embedding_text(title, chunk.section, chunk.searched) for chunk, key in rows if key}
         return [(key, texts[key]) for key in self.ledger.missing_embeddings(self.embedder.fingerprint, list(texts))]
 
-    def _summarised(self, document: Document, tell: Tell, summarise: Summarise) -> Document:
+    def _summarised(self, document: Document, run: Run, summarise: Summarise) -> Document:
         if self.ledger.summaries_of(document.id):
             return document
-        tell(Event(kind="ingest", document=document.name, step="summarise"))
+        run.step("summarise")
         without = tuple(Gap(page=0, reason=words) for words in summarise(document))
         return document.model_copy(update={"gaps": (*document.gaps, *without)})
 
-    def _publish(self, document: Document, tell: Tell) -> Document:
-        ready = document.model_copy(update={"status": "ready_with_gaps" if document.gaps else "ready"})
-        tell(Event(kind="ingest", document=ready.name, step="index"))
-        self.ledger.put_document(ready)
-        self._sync(ready)
-        tell(Event(kind="ingest", document=ready.name, step="done", done=1, total=1))
-        return ready
+    def _publish(self, document: Document, request: JobRequest, run: Run, outcome: Literal["added", "known"]) -> Added:
+        """From here on it can't be stopped: the document gets ready and what gives way to it goes, in one step."""
+        status: DocumentStatus = "ready_with_gaps" if document.gaps else "ready"
+        run.step("index")
+        with self._lock:
+            ready = self._as_described(document).model_copy(update={"status": status, "error": ""})
+            old = self._giving_way(ready, request)
+            self.ledger.publish(ready, request.source, [gone.id for gone in old])
+            self._behind |= {gone.id for gone in old}
+            self._sync(ready)
+            for gone in old:
+                self.file_of(gone).unlink(missing_ok=True)
+        return Added(ready, "replaced" if old else outcome)
+
+    def _giving_way(self, document: Document, request: JobRequest) -> list[Document]:
+        if request.replace == "name":
+            named = [d for d in self.ledger.documents() if _stands_for(d, document)]
+            return named if len(named) == 1 else []
+        before = self.ledger.read_from(request.source) if request.source and request.replace == "path" else None
+        if before is None or before[0].id == document.id:
+            return []
+        old, paths = before
+        return [old] if paths == 1 else []  # the same file lies at another path too
 
     def _sync(self, document: Document | None = None) -> None:
         """That document's indexes, and those that an earlier failure, such as a full disk, left behind."""
@@ -264,6 +394,11 @@ class Ingestor:
             for index in self.indexes:
                 index.sync(item)
             self._behind.discard(item)
+
+
+def _stands_for(other: Document, document: Document) -> bool:
+    same = (other.name, other.collection) == (document.name, document.collection)
+    return same and other.id != document.id
 
 
 def _document(
@@ -283,10 +418,6 @@ def _document(
         gaps=parsed.gaps,
         added_at=datetime.now(UTC),
     )
-
-
-def _untold(_: Event) -> None:
-    pass
 
 
 def _sha256(path: Path, size: int) -> str:

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ import numpy as np
 from core.errors import CorruptDocument, InvalidInput, QuaereError, rebuild
 from core.types import Block, Figure, Gap, Page, Table
 from ingest.pdf import OnPage, ParsedDocument, parse_pdf
+from ingest.run import Stopped
 
 if TYPE_CHECKING:  # the child starts without them
     from core.settings import IngestSettings
@@ -34,6 +35,7 @@ if TYPE_CHECKING:  # the child starts without them
 COMMAND = ("-m", "ingest.sandbox")
 _PR_SET_PDEATHSIG = 1
 _PIECE = 1 << 16
+_POLL_S = 0.1  # how long a wish to stop may go unnoticed
 _MAX_LINE = 1 << 30  # bytes of a document's text as JSON
 
 
@@ -44,16 +46,18 @@ def parse_in_child(
     password: str | None = None,
     on_page: OnPage | None = None,
     need_text: bool = True,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> ParsedDocument:
     """The file read as that format within `limits.max_seconds` and `limits.max_memory_mb`. The start costs 0.4 s.
 
-    Raises what the format's reader raises; InvalidInput past a limit, CorruptDocument where the file kills it.
+    Raises what the format's reader raises; InvalidInput past a limit, CorruptDocument where the file kills it, and
+    Stopped, the child being killed, soon after `stopped()` is true.
     """
     child = _start()
     try:
         request = {"path": str(path.absolute()), "kind": kind, "password": password, "need_text": need_text}
         _send(child, request | limits.model_dump())
-        return _received(_Pipe(child, time.monotonic() + limits.max_seconds), on_page)
+        return _received(_Pipe(child, time.monotonic() + limits.max_seconds, stopped), on_page)
     except _TooLong:
         raise InvalidInput(
             f"{path.name} could not be read within {limits.max_seconds:g} s",
@@ -111,10 +115,11 @@ def _close(pipe: IO[bytes]) -> None:
 class _Pipe:
     """What the child says, read until a time."""
 
-    def __init__(self, child: subprocess.Popen[bytes], deadline: float) -> None:
+    def __init__(self, child: subprocess.Popen[bytes], deadline: float, stopped: Callable[[], bool]) -> None:
         assert child.stdout is not None
         self._descriptor = child.stdout.fileno()
         self._deadline = deadline
+        self._stopped = stopped
         self._kept = bytearray()
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._descriptor, selectors.EVENT_READ)
@@ -146,9 +151,14 @@ class _Pipe:
         return taken
 
     def _more(self) -> None:
-        left = self._deadline - time.monotonic()
-        if left <= 0 or not self._selector.select(left):
-            raise _TooLong
+        ready: object = None
+        while not ready:
+            left = self._deadline - time.monotonic()
+            if self._stopped():
+                raise Stopped
+            if left <= 0:
+                raise _TooLong
+            ready = self._selector.select(min(_POLL_S, left))
         piece = os.read(self._descriptor, _PIECE)
         if not piece:
             raise _Ended

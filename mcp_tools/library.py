@@ -20,6 +20,7 @@ from typing import Protocol, Self, TypeVar
 import filelock
 
 from core.errors import LibraryBusy, LibraryError, NotFound
+from core.jobs import add_and_wait
 from core.ports import OnEvent, Service
 from core.types import (
     Answer,
@@ -29,9 +30,11 @@ from core.types import (
     FigureRef,
     Filter,
     Health,
+    Job,
     KeptReplies,
     Metadata,
     PageView,
+    Replace,
     SearchResult,
     Turn,
 )
@@ -254,11 +257,46 @@ class Library:
     async def read_figure(self, document: str, number: int) -> tuple[FigureRef, bytes]:
         return await self._call(lambda service: service.read_figure(document, number))
 
-    async def add_document(
-        self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None
-    ) -> Document:
+    async def submit(
+        self,
+        path: str,
+        *,
+        name: str = "",
+        metadata: Metadata | None = None,
+        upload: bool = False,
+        replace: Replace = "path",
+    ) -> Job:
         return await self._call(
-            lambda service: service.add_document(path, name=name, metadata=metadata, on_event=on_event)
+            lambda service: service.submit(path, name=name, metadata=metadata, upload=upload, replace=replace)
+        )
+
+    async def jobs(self) -> list[Job]:
+        return await self._call(lambda service: service.jobs())
+
+    async def job(self, job: str) -> Job:
+        return await self._call(lambda service: service.job(job))
+
+    async def watch(self, job: str, *, on_event: OnEvent | None = None) -> Job:
+        return await self._call(lambda service: service.watch(job, on_event=on_event))
+
+    async def cancel(self, job: str) -> Job:
+        return await self._call(lambda service: service.cancel(job))
+
+    async def retry(self, job: str) -> Job:
+        return await self._call(lambda service: service.retry(job))
+
+    async def add_document(
+        self,
+        path: str,
+        *,
+        name: str = "",
+        metadata: Metadata | None = None,
+        upload: bool = False,
+        replace: Replace = "path",
+        on_event: OnEvent | None = None,
+    ) -> Document:
+        return await add_and_wait(
+            self, path, name=name, metadata=metadata, upload=upload, replace=replace, on_event=on_event
         )
 
     async def edit_document(self, document: str, changes: Metadata) -> Document:

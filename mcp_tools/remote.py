@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from core.jobs import add_and_wait
 from core.ports import OnEvent
-from core.types import CheckReport, Collection, Document, FigureRef, Filter, Health, KeptReplies, Metadata
+from core.types import (
+    CheckReport,
+    Collection,
+    Document,
+    FigureRef,
+    Filter,
+    Health,
+    Job,
+    KeptReplies,
+    Metadata,
+    Replace,
+)
 from mcp_tools.client import ToolClient, picture
-from mcp_tools.server import CollectionList, Count, DocumentList, ReplyList, StoredTrace
+from mcp_tools.server import CollectionList, Count, DocumentList, JobList, ReplyList, StoredTrace
 
 
 class RemoteService(ToolClient):
@@ -15,11 +27,47 @@ class RemoteService(ToolClient):
     def __init__(self, url: str, token: str) -> None:
         super().__init__(url, token=token)
 
-    async def add_document(
-        self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None
-    ) -> Document:
+    async def submit(
+        self,
+        path: str,
+        *,
+        name: str = "",
+        metadata: Metadata | None = None,
+        upload: bool = False,
+        replace: Replace = "path",
+    ) -> Job:
         said = {"metadata": metadata.model_dump(mode="json", exclude_unset=True)} if metadata else {}
-        return await self.get("library_add", {"path": path, "name": name, **said}, Document, on_event)
+        arguments = {"path": path, "name": name, "upload": upload, "replace": replace, **said}
+        return await self.get("library_submit", arguments, Job)
+
+    async def jobs(self) -> list[Job]:
+        return (await self.get("library_jobs", {}, JobList)).jobs
+
+    async def job(self, job: str) -> Job:
+        return await self.get("library_job", {"job": job}, Job)
+
+    async def watch(self, job: str, *, on_event: OnEvent | None = None) -> Job:
+        return await self.get("library_watch", {"job": job}, Job, on_event)
+
+    async def cancel(self, job: str) -> Job:
+        return await self.get("library_cancel", {"job": job}, Job)
+
+    async def retry(self, job: str) -> Job:
+        return await self.get("library_retry", {"job": job}, Job)
+
+    async def add_document(
+        self,
+        path: str,
+        *,
+        name: str = "",
+        metadata: Metadata | None = None,
+        upload: bool = False,
+        replace: Replace = "path",
+        on_event: OnEvent | None = None,
+    ) -> Document:
+        return await add_and_wait(
+            self, path, name=name, metadata=metadata, upload=upload, replace=replace, on_event=on_event
+        )
 
     async def read_figure(self, document: str, number: int) -> tuple[FigureRef, bytes]:
         result = await self.call("library_figure", {"document": document, "number": number})

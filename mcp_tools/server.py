@@ -25,10 +25,12 @@ from core.types import (
     FigureRef,
     Filter,
     Health,
+    Job,
     KeptReplies,
     Metadata,
     PageView,
     Passage,
+    Replace,
     SearchResult,
     Turn,
 )
@@ -219,6 +221,10 @@ class CollectionList(BaseModel):
     collections: list[Collection]
 
 
+class JobList(BaseModel):
+    jobs: list[Job]
+
+
 class StoredTrace(BaseModel):
     trace: str
 
@@ -236,17 +242,6 @@ def _add_private(server: FastMCP[Any], service: Service) -> None:
 
     def result(model: BaseModel) -> ToolResult:
         return ToolResult(structured_content=model.model_dump(mode="json"))
-
-    @server.tool(output_schema=_schema(Document))
-    @guarded
-    async def library_add(
-        context: Context,
-        path: Annotated[str, Field(min_length=1)],
-        name: str = "",
-        metadata: Metadata | None = None,
-    ) -> ToolResult:
-        """Ingest the file at an absolute path of this machine."""
-        return result(await service.add_document(path, name=name, metadata=metadata, on_event=_reporter(context)))
 
     @server.tool(output_schema=_schema(Document))
     @guarded
@@ -329,6 +324,56 @@ def _add_private(server: FastMCP[Any], service: Service) -> None:
         return result(StoredTrace(trace=await service.trace(trace_id)))
 
 
+JobRef = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+def _add_private_jobs(server: FastMCP[Any], service: Service) -> None:
+    def result(model: BaseModel) -> ToolResult:
+        return ToolResult(structured_content=model.model_dump(mode="json"))
+
+    @server.tool(output_schema=_schema(Job))
+    @guarded
+    async def library_submit(
+        path: Annotated[str, Field(min_length=1)],
+        name: str = "",
+        metadata: Metadata | None = None,
+        upload: bool = False,
+        replace: Replace = "path",
+    ) -> ToolResult:
+        """Queue the file at an absolute path of this machine to be added."""
+        return result(await service.submit(path, name=name, metadata=metadata, upload=upload, replace=replace))
+
+    @server.tool(annotations=READ_ONLY, output_schema=_schema(JobList))
+    @guarded
+    async def library_jobs() -> ToolResult:
+        """All jobs, the newest first."""
+        return result(JobList(jobs=await service.jobs()))
+
+    @server.tool(annotations=READ_ONLY, output_schema=_schema(Job))
+    @guarded
+    async def library_job(job: JobRef) -> ToolResult:
+        """One job."""
+        return result(await service.job(job))
+
+    @server.tool(annotations=READ_ONLY, output_schema=_schema(Job))
+    @guarded
+    async def library_watch(context: Context, job: JobRef) -> ToolResult:
+        """One job when it has ended, with its progress until then."""
+        return result(await service.watch(job, on_event=_reporter(context)))
+
+    @server.tool(output_schema=_schema(Job))
+    @guarded
+    async def library_cancel(job: JobRef) -> ToolResult:
+        """Cancel a job; what has ended stays as it is."""
+        return result(await service.cancel(job))
+
+    @server.tool(output_schema=_schema(Job))
+    @guarded
+    async def library_retry(job: JobRef) -> ToolResult:
+        """Queue a job that failed or was cancelled again."""
+        return result(await service.retry(job))
+
+
 def _add_resources(server: FastMCP[Any], service: Service) -> None:
     @server.resource("quaere://health", mime_type="application/json")
     async def health() -> str:
@@ -400,6 +445,7 @@ def make_server(service: Service, *, private: bool = False, auth: AuthProvider |
     _add_read_page(server, service)
     if private:
         _add_private(server, service)
+        _add_private_jobs(server, service)
     _add_resources(server, service)
     _add_prompts(server)
     return server

@@ -13,6 +13,7 @@ from typing import TypeVar, cast
 from agents.orchestrator import Orchestrator, Policy, counts, left_out
 from agents.pictured import boxes_of
 from core.errors import EmbeddingChanged, InvalidInput, LibraryError, NothingIngested, QuaereError
+from core.jobs import add_and_wait
 from core.ledger import Ledger
 from core.llm import LLMs
 from core.metadata import check_declaration
@@ -30,10 +31,12 @@ from core.types import (
     FigureRef,
     Filter,
     Health,
+    Job,
     KeptReplies,
     Metadata,
     Page,
     PageView,
+    Replace,
     SearchResult,
     Selection,
     Span,
@@ -43,9 +46,11 @@ from core.types import (
 )
 from ingest.pipeline import Ingestor, Summarise
 from ingest.render import render_png
+from ingest.run import Run
 from ingest.summarise import Summariser
 from quaere import __version__
 from quaere.check import Checker
+from quaere.jobs import JobQueue
 from retrieval.search import HybridSearch
 
 T = TypeVar("T")
@@ -75,6 +80,7 @@ class App:
         self._search = search
         self._orchestrator = orchestrator
         self._llms = llms
+        self._queue = JobQueue(ledger, ingestor, self._summarise, self._is_embedder)
 
     def start(self) -> None:
         """Bring the projections up to date with the ledger, unless another embedder made its vectors."""
@@ -83,8 +89,14 @@ class App:
             self._ledger.set_meta("embedder", self._embedder.fingerprint)
             self._search.dense.sync()
         self._search.bm25.sync()
+        self._queue.adopt()
+
+    def begin(self) -> None:
+        """Work on the queue, in the event loop that runs; a first `submit` begins it too."""
+        self._queue.begin()
 
     async def aclose(self) -> None:
+        await self._queue.aclose()
         await self._llms.aclose()
         self._ledger.close()
 
@@ -196,12 +208,46 @@ class App:
         shown = FigureRef(number=number, page=figure.page, caption=figure.caption, description=figure.description)
         return shown, figure.png
 
-    async def add_document(
-        self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None
-    ) -> Document:
+    async def submit(
+        self,
+        path: str,
+        *,
+        name: str = "",
+        metadata: Metadata | None = None,
+        upload: bool = False,
+        replace: Replace = "path",
+    ) -> Job:
         self._check_embedder()
-        summarise = self._summarise_here()
-        return await _in_thread(lambda tell: self._ingestor.add(Path(path), name, tell, summarise, metadata), on_event)
+        return await self._queue.submit(Path(path), name, metadata, upload, replace)
+
+    async def jobs(self) -> list[Job]:
+        return self._queue.jobs()
+
+    async def job(self, job: str) -> Job:
+        return self._queue.job(job)
+
+    async def watch(self, job: str, *, on_event: OnEvent | None = None) -> Job:
+        return await self._queue.watch(job, on_event)
+
+    async def cancel(self, job: str) -> Job:
+        return await self._queue.cancel(job)
+
+    async def retry(self, job: str) -> Job:
+        return await self._queue.retry(job)
+
+    async def add_document(
+        self,
+        path: str,
+        *,
+        name: str = "",
+        metadata: Metadata | None = None,
+        upload: bool = False,
+        replace: Replace = "path",
+        on_event: OnEvent | None = None,
+    ) -> Document:
+        return await add_and_wait(
+            self, path, name=name, metadata=metadata, upload=upload, replace=replace, on_event=on_event
+        )
 
     def _summarise_here(self) -> Summarise:
         """Called in a thread it works in this event loop, to which the language model's client belongs."""
@@ -236,6 +282,7 @@ class App:
 
     async def remove_document(self, document: str) -> Document:
         found = self._ledger.document(document)
+        await self._queue.cancel_all_of(found.sha256)
         await asyncio.to_thread(self._ingestor.remove, found)
         return found
 
@@ -243,12 +290,13 @@ class App:
         """Rebuild every projection from the ledger with the configured embedder; kept embeddings are not recomputed."""
 
         def work(tell: Callable[[Event], None]) -> None:
-            self._ingestor.embed_all(tell)
+            self._ingestor.embed_all(Run(lambda step, done, total: tell(_progress(step, done, total))))
             self._search.dense.rebuild()
             self._ledger.set_meta("embedder", self._embedder.fingerprint)
             self._search.bm25.sync()
 
         await _in_thread(work, on_event)
+        self._queue.begin()
         return await self.health()
 
     async def check(self, *, repair: bool = False) -> CheckReport:
@@ -305,6 +353,9 @@ class App:
         wanted = None if selection.documents is None else set(selection.documents)
         return [document for document in library if wanted is None or document.id in wanted]
 
+    def _is_embedder(self) -> bool:
+        return self._ledger.meta("embedder") == self._embedder.fingerprint
+
     def _check_embedder(self) -> None:
         stored = self._ledger.meta("embedder")
         if stored != self._embedder.fingerprint:
@@ -312,6 +363,10 @@ class App:
                 f"the library was embedded by {stored}, but {self._embedder.fingerprint} is configured",
                 hint="run `quaere reindex`, or set the former embedder again",
             )
+
+
+def _progress(step: str, done: int, total: int) -> Event:
+    return Event(kind="ingest", document="embeddings", step=step, done=done, total=total)
 
 
 def _checked(question: str) -> str:

@@ -12,8 +12,9 @@ from core.errors import LibraryError, QuaereError
 from core.ledger import Ledger
 from core.ports import Embedder
 from core.text import embedding_text, text_hash
-from core.types import CheckReport, Document, Event, Finding
-from ingest.pipeline import READY, Ingestor, Summarise
+from core.types import CheckReport, Chunk, Document, Finding
+from ingest.pipeline import NOT_EMBEDDED, READY, Ingestor, Summarise
+from ingest.run import Run
 from ingest.summarise import can_be_summarised
 from retrieval.bm25 import Bm25Index
 from retrieval.dense_chroma import ChromaIndex
@@ -157,11 +158,11 @@ class Checker:
                 yield _Problem("summary", "has no summary", _REPAIR, document)
 
     def _changed(self, document: Document) -> bool:
-        rows = self.ledger.children_and_hashes(document.id)
+        refused = any(gap.reason == NOT_EMBEDDED for gap in document.gaps)
         title = self.ledger.embedded_title(document.id)
         return any(
-            kept != ("" if chunk.is_reference else text_hash(embedding_text(title, chunk.section, chunk.searched)))
-            for chunk, kept in rows
+            kept != _hash(title, chunk) and not (refused and not kept)
+            for chunk, kept in self.ledger.children_and_hashes(document.id)
         )
 
     def _embedded(self) -> Iterator[_Problem]:
@@ -254,7 +255,7 @@ class Checker:
                         self._mend(problem, summarise)
                     except QuaereError as error:
                         failed[problem.key] = f"could not be mended: {error.message}"
-        self.ingestor.embed_all(_silent)
+        self.ingestor.embed_all(Run())
         if {problem.kind for problem in found} - {"rows", "stray", "file"}:
             self.dense.rebuild()
             self.bm25.rebuild()
@@ -276,7 +277,7 @@ class Checker:
         elif problem.kind == "embedding":
             self.ledger.audit().drop_embeddings(problem.items)
         elif problem.kind == "embedder":
-            self.ingestor.embed_all(_silent)
+            self.ingestor.embed_all(Run())
             self.dense.rebuild()
             self.ledger.set_meta("embedder", self.embedder.fingerprint)
 
@@ -286,6 +287,10 @@ class Checker:
         if reason is None:
             return problem
         return _Problem(problem.kind, problem.what, reason, problem.document)
+
+
+def _hash(title: str, chunk: Chunk) -> str:
+    return "" if chunk.is_reference else text_hash(embedding_text(title, chunk.section, chunk.searched))
 
 
 def _miscounted(document: Document, pages: tuple[int, int, int], children: int) -> list[str]:
@@ -304,10 +309,6 @@ def _name(document: Document | None) -> str:
 def _batches(items: Sequence[str]) -> Iterator[Sequence[str]]:
     for start in range(0, len(items), _BATCH):
         yield items[start : start + _BATCH]
-
-
-def _silent(_: Event) -> None:
-    pass
 
 
 __all__ = ["Checker"]

@@ -10,7 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from core.types import Anchor, Chunk, Collection, Document, Figure, Page, Span, Summary, Table
+from core.types import (
+    Anchor,
+    Chunk,
+    Collection,
+    Document,
+    Figure,
+    Job,
+    JobError,
+    JobRequest,
+    Page,
+    Span,
+    Summary,
+    Table,
+)
 
 Row = Mapping[str, Any]
 
@@ -18,16 +31,19 @@ Row = Mapping[str, Any]
 def document_row(document: Document) -> dict[str, Any]:
     row = document.model_dump(exclude={"gaps", "added_at", "needs_review"})
     gaps = [gap.model_dump() for gap in document.gaps]
-    # One zone and one length, so that the database's order of strings is the order in time.
-    added_at = document.added_at.astimezone(UTC).isoformat(timespec="microseconds")
     return row | {
         "gaps": json.dumps(gaps, ensure_ascii=False),
-        "added_at": added_at,
+        "added_at": _stamp(document.added_at),
         "tags": json.dumps(document.tags, ensure_ascii=False),
         "fields": json.dumps(document.fields, ensure_ascii=False, sort_keys=True),
         "published_at": _iso(document.published_at),
         "valid_until": _iso(document.valid_until),
     }
+
+
+def _stamp(time: datetime) -> str:
+    """One zone and one length, so that the database's order of strings is the order in time."""
+    return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def document_of(row: Row) -> Document:
@@ -121,6 +137,23 @@ def summary_row(document_id: str, position: int, summary: Summary) -> dict[str, 
 def summary_of(row: Row) -> Summary:
     fields = {key: value for key, value in row.items() if key not in ("spans", "document_id", "position")}
     return Summary(**fields, spans=_unpacked(row["spans"]))
+
+
+def job_row(job: Job) -> dict[str, Any]:
+    row = job.model_dump(exclude={"error", "created_at", "updated_at"})
+    error = job.error.model_dump_json() if job.error else ""
+    return row | {"error": error, "created_at": _stamp(job.created_at), "updated_at": _stamp(job.updated_at)}
+
+
+def job_of(row: Row) -> Job:
+    fields = {key: value for key, value in row.items() if key not in ("number", "request")}
+    error = JobError.model_validate_json(row["error"]) if row["error"] else None
+    times = {key: datetime.fromisoformat(row[key]) for key in ("created_at", "updated_at")}
+    return Job(**fields | times | {"error": error})
+
+
+def request_of(row: Row) -> JobRequest:
+    return JobRequest.model_validate_json(row["request"])
 
 
 def _packed(spans: Sequence[Span]) -> str:

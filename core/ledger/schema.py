@@ -138,6 +138,30 @@ embeddings = Table(
 )
 Index("ix_embeddings_text_hash", embeddings.c.text_hash)
 
+# The path that a document was read from, so that a changed file replaces it; as a hash, for a path may be long.
+sources = Table("sources", metadata, Column("path_hash", String(64), primary_key=True), _owner())
+Index("ix_sources_document_id", sources.c.document_id)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),  # the order of the queue
+    Column("id", String(36), nullable=False, unique=True),
+    Column("kind", String(20), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("stage", String(20), nullable=False),
+    Column("done", Integer, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("document_id", String(36), nullable=False),  # empty until it is done
+    Column("outcome", String(20), nullable=False),
+    Column("error", Text, nullable=False),  # JSON; empty where there is none
+    Column("request", Text, nullable=False),  # JSON
+    Column("created_at", String(32), nullable=False),  # ISO 8601, UTC
+    Column("updated_at", String(32), nullable=False),
+)
+Index("ix_jobs_state", jobs.c.state)
+
 meta = Table("meta", metadata, Column("key", String(64), primary_key=True), Column("value", Text, nullable=False))
 
 replies = Table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
@@ -24,8 +25,11 @@ from core.ledger.rows import (
     document_row,
     figure_of,
     figure_row,
+    job_of,
+    job_row,
     page_of,
     page_row,
+    request_of,
     summary_of,
     summary_row,
     table_of,
@@ -40,6 +44,8 @@ from core.types import (
     Document,
     Figure,
     Filter,
+    Job,
+    JobRequest,
     KeptReplies,
     Page,
     Selection,
@@ -50,6 +56,8 @@ from core.types import Table as DocumentTable
 _OWNED = (t.pages, t.chunks, t.summaries, t.tables, t.figures)  # rows that go with their document
 READY = ("ready", "ready_with_gaps")
 KEPT_TRACES = 1000
+KEPT_JOBS = 1000
+_UNFINISHED = ("queued", "running")
 _MANY = 500  # parameters in one IN list, below every engine's limit
 
 
@@ -147,11 +155,24 @@ class Ledger:
     def delete_document(self, document_id: str) -> None:
         """The document with all that belongs to it, and each embedding that no remaining chunk uses."""
         with self._engine.begin() as connection:
-            its_own = self._hashes(connection, document_id)
-            for table in _OWNED:
-                connection.execute(delete(table).where(table.c.document_id == document_id))
-            connection.execute(delete(t.documents).where(t.documents.c.id == document_id))
-            self._drop_unused(connection, its_own)
+            self._delete_document(connection, document_id)
+
+    def publish(self, document: Document, source: str = "", gives_way: Sequence[str] = ()) -> None:
+        """Put the document, remember that it was read from `source`, and delete those that give way: all or nothing."""
+        with self._engine.begin() as connection:
+            self._put_document(connection, document)
+            if source:
+                connection.execute(delete(t.sources).where(t.sources.c.path_hash == _hashed(source)))
+                connection.execute(insert(t.sources).values(path_hash=_hashed(source), document_id=document.id))
+            for other in gives_way:
+                self._delete_document(connection, other)
+
+    def _delete_document(self, connection: Connection, document_id: str) -> None:
+        its_own = self._hashes(connection, document_id)
+        for table in (*_OWNED, t.sources):
+            connection.execute(delete(table).where(table.c.document_id == document_id))
+        connection.execute(delete(t.documents).where(t.documents.c.id == document_id))
+        self._drop_unused(connection, its_own)
 
     @staticmethod
     def _hashes(connection: Connection, document_id: str) -> Sequence[str]:
@@ -165,6 +186,27 @@ class Ledger:
             used = select(t.chunks.c.embed_hash).where(t.chunks.c.embed_hash.in_(part))
             unused = t.embeddings.c.text_hash.in_(part), t.embeddings.c.text_hash.not_in(used)
             connection.execute(delete(t.embeddings).where(*unused))
+
+    def read_from(self, source: str) -> tuple[Document, int] | None:
+        """The document that was read from that path, and from how many paths it was read in all."""
+        query = (
+            _described()
+            .join(t.sources, t.sources.c.document_id == t.documents.c.id)
+            .where(t.sources.c.path_hash == _hashed(source))
+        )
+        rows = self._rows(query)
+        if not rows:
+            return None
+        paths = select(func.count()).where(t.sources.c.document_id == rows[0]["id"])
+        return document_of(rows[0]), int(self._scalar(paths))
+
+    def drop_hashes(self, document: Document, hashes: Sequence[str]) -> None:
+        """Put the document, of whose chunks those with such a text are not to be embedded any more."""
+        with self._engine.begin() as connection:
+            self._put_document(connection, document)
+            for part in _parts(hashes):
+                own = (t.chunks.c.document_id == document.id) & t.chunks.c.embed_hash.in_(part)
+                connection.execute(update(t.chunks).where(own).values(embed_hash=""))
 
     def _put_document(self, connection: Connection, document: Document) -> None:
         row = document_row(document)
@@ -376,6 +418,50 @@ class Ledger:
         query = select(func.count()).select_from(t.embeddings).where(t.embeddings.c.fingerprint == fingerprint)
         return int(self._scalar(query))
 
+    # jobs
+
+    def add_job(self, job: Job, request: JobRequest) -> None:
+        with self._engine.begin() as connection:
+            connection.execute(
+                insert(t.jobs).values(job_row(job) | {"request": request.model_dump_json(exclude_unset=True)})
+            )
+
+    def put_job(self, job: Job, request: JobRequest | None = None) -> None:
+        """In place of what was known of it; finished ones beyond the newest KEPT_JOBS go."""
+        row = job_row(job) | ({"request": request.model_dump_json(exclude_unset=True)} if request else {})
+        finished = t.jobs.c.state.not_in(_UNFINISHED)
+        with self._engine.begin() as connection:
+            connection.execute(update(t.jobs).where(t.jobs.c.id == job.id).values(row))
+            if job.finished:
+                kept = select(t.jobs.c.number).where(finished).order_by(t.jobs.c.number.desc()).limit(KEPT_JOBS)
+                connection.execute(delete(t.jobs).where(finished, t.jobs.c.number.not_in(kept)))
+
+    def jobs(self) -> list[Job]:
+        """The newest first."""
+        return [job_of(row) for row in self._rows(select(t.jobs).order_by(t.jobs.c.number.desc()))]
+
+    def job(self, reference: str) -> Job:
+        """By id, or by an id's first 8 or more characters. Raises NotFound."""
+        by_id = t.jobs.c.id.startswith(reference, autoescape=True) & (t.jobs.c.id != reference)
+        exact = self._rows(select(t.jobs).where(t.jobs.c.id == reference))
+        rows = exact or (self._rows(select(t.jobs).where(by_id)) if len(reference) >= 8 else [])
+        if len(rows) != 1:
+            what = f"{reference!r} is the start of {len(rows)} jobs" if rows else f"no job {reference!r}"
+            raise NotFound(what, hint="see `quaere jobs`")
+        return job_of(rows[0])
+
+    def job_request(self, job_id: str) -> JobRequest:
+        return request_of(self._rows(select(t.jobs.c.request).where(t.jobs.c.id == job_id))[0])
+
+    def unfinished_jobs(self) -> list[tuple[Job, JobRequest]]:
+        """In the order in which they are to be done; what was interrupted while it ran is still 'running'."""
+        rows = self._rows(select(t.jobs).where(t.jobs.c.state.in_(_UNFINISHED)).order_by(t.jobs.c.number))
+        return [(job_of(row), request_of(row)) for row in rows]
+
+    def job_files(self) -> set[str]:
+        """Names of the copies that jobs still need."""
+        return {request_of(row).file for row in self._rows(select(t.jobs.c.request))}
+
     # small things by key
 
     def meta(self, key: str) -> str | None:
@@ -480,6 +566,10 @@ def _fits(row: Mapping[str, Any], filters: Filter, named: frozenset[str] | None,
 def _fields(text: str) -> dict[str, Any]:
     """Lists as tuples, whole numbers as they were stored: 2026.0."""
     return {name: tuple(v) if isinstance(v, list) else v for name, v in json.loads(text).items()}
+
+
+def _hashed(path: str) -> str:
+    return hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()
 
 
 def _parts(items: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from core.errors import InvalidInput, NotFound, NothingIngested
+from core.errors import InvalidInput, NotFound, NothingIngested, QuaereError
 from core.ports import OnEvent
 from core.types import (
     Answer,
@@ -24,11 +24,14 @@ from core.types import (
     FigureRef,
     Filter,
     Health,
+    Job,
+    JobError,
     KeptReplies,
     Metadata,
     PageView,
     Passage,
     Reflection,
+    Replace,
     SearchResult,
     Span,
     TraceStep,
@@ -69,6 +72,8 @@ class FakeService:
         self.before: Callable[[str], Awaitable[None]] | None = None
         self.closed = False
         self.declared = {"default": Collection(name="default")}
+        self.hold = False
+        self.queue: dict[str, list[Job]] = {}
         self.replies = [KeptReplies(model="m", prompt="write@1", replies=2, characters=9, newest="")]
 
     async def _enter(self, method: str, argument: object) -> None:
@@ -187,7 +192,14 @@ class FakeService:
         return FigureRef(number=number, page=2, caption="Figure 1: A bridge."), PNG if number == 1 else b""
 
     async def add_document(
-        self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None
+        self,
+        path: str,
+        *,
+        name: str = "",
+        metadata: Metadata | None = None,
+        upload: bool = False,
+        replace: Replace = "path",
+        on_event: OnEvent | None = None,
     ) -> Document:
         await self._enter("add_document", path)
         for done, step in enumerate(("parse", "chunk", "done"), 1):
@@ -199,6 +211,86 @@ class FakeService:
             document = document.model_copy(update=_set(metadata))
         self.documents[document.id] = document
         return document
+
+    async def submit(
+        self,
+        path: str,
+        *,
+        name: str = "",
+        metadata: Metadata | None = None,
+        upload: bool = False,
+        replace: Replace = "path",
+    ) -> Job:
+        """The whole work is done here, unless `hold` is set: then the job runs at page 3 of 12 until it is released."""
+        await self._enter("submit", (path, name, upload, replace))
+        now = datetime(2026, 1, 2, tzinfo=UTC)
+        job = Job(id=str(uuid.uuid4()), name=name or Path(path).name, created_at=now, updated_at=now)
+        self.queue[job.id] = [job]
+        if self.hold:
+            self._change(job.id, state="running", stage="parse", done=3, total=12)
+            return job
+
+        async def note(event: Event) -> None:
+            self._change(job.id, state="running", stage=event.step, done=event.done, total=event.total)
+
+        try:
+            document = await self.add_document(
+                path, name=name, metadata=metadata, upload=upload, replace=replace, on_event=note
+            )
+        except QuaereError as error:
+            problem = JobError(code=error.code, message=error.message, hint=error.hint)
+            self._change(job.id, state="failed", error=problem)
+        else:
+            self._change(job.id, state="done", document_id=document.id, outcome="added")
+        return job
+
+    def _change(self, job: str, **fields: object) -> Job:
+        self.queue[job].append(self.queue[job][-1].model_copy(update=fields))
+        return self.queue[job][-1]
+
+    def release(self, job: str) -> None:
+        document = make_document(self.queue[job][-1].name)
+        self.documents[document.id] = document
+        self._change(job, stage="index", done=0, total=0)
+        self._change(job, state="done", document_id=document.id, outcome="added")
+
+    def _job(self, job: str) -> list[Job]:
+        found = [states for key, states in self.queue.items() if key == job or (len(job) >= 8 and key.startswith(job))]
+        if not found:
+            raise NotFound(f"no job {job!r}", hint="see the list of jobs")
+        return found[0]
+
+    async def jobs(self) -> list[Job]:
+        await self._enter("jobs", None)
+        return [states[-1] for states in reversed(self.queue.values())]
+
+    async def job(self, job: str) -> Job:
+        await self._enter("job", job)
+        return self._job(job)[-1]
+
+    async def watch(self, job: str, *, on_event: OnEvent | None = None) -> Job:
+        await self._enter("watch", job)
+        told = 0
+        while True:
+            states = self._job(job)
+            for state in states[told:]:
+                if on_event is not None:
+                    await on_event(Event(kind="job", job=state))
+            told = len(states)
+            if states[-1].finished:
+                return states[-1]
+            await asyncio.sleep(0.02)
+
+    async def cancel(self, job: str) -> Job:
+        await self._enter("cancel", job)
+        found = self._job(job)[-1]
+        return found if found.finished else self._change(found.id, state="cancelled")
+
+    async def retry(self, job: str) -> Job:
+        await self._enter("retry", job)
+        found = self._job(job)[-1]
+        again = found.state in ("failed", "cancelled")
+        return self._change(found.id, state="queued", error=None) if again else found
 
     async def edit_document(self, document: str, changes: Metadata) -> Document:
         await self._enter("edit_document", (document, changes))

@@ -20,20 +20,21 @@ def settings_for(folder: Path, url: str = "") -> Settings:
 
 
 def contents(app: App, settings: Settings) -> dict[str, Any]:
-    """All that a library holds, apart from when it was added and what was asked."""
+    """All that a library holds, apart from when it was added, by which jobs, and what was asked."""
     url = settings.ledger_url.get_secret_value() or f"sqlite:///{settings.library / 'ledger.db'}"
     engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
     held: dict[str, Any] = {}
     with engine.connect() as connection:
         for table in inspect(engine).get_table_names():
-            if table not in ("traces", "replies"):
+            if table not in ("traces", "replies", "jobs"):
                 rows = connection.execute(text(f"SELECT * FROM {table}")).mappings()
                 held[table] = sorted(repr({k: _plain(v) for k, v in row.items() if k != "added_at"}) for row in rows)
     engine.dispose()
     stored = app._search.dense.stored(sorted(app._search.dense.ids))
     held["vectors"] = [(item, owner, vector.tobytes()) for item, (owner, vector) in sorted(stored.items())]
     held["bm25"] = sorted(app._search.bm25.ids)
-    held["files"] = sorted(file.name for file in (settings.library / "files").iterdir())
+    for folder in ("files", "incoming"):
+        held[folder] = sorted(file.name for file in (settings.library / folder).iterdir())
     return held
 
 

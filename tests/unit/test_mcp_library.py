@@ -76,7 +76,7 @@ async def test_the_second_is_a_guest_of_the_first(tmp_path: Path) -> None:
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         assert (owner.owns, guest.owns) == (True, False)
         added = await guest.add_document("/papers/tunnels.pdf", on_event=on_event)
-        assert [event.step for event in events] == ["parse", "chunk", "done"]
+        assert [event.step for event in events] == ["queued", "parse", "chunk", "done", "done"]
         assert await owner.list_documents() == await guest.list_documents()
         assert (await guest.read_page(added.id, 1))[1] == PNG
         assert (await guest.search_passages("x", top_k=1)).passages[0].page == 2
