@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.errors import InvalidInput, QuaereError
+from core.errors import Cancelled, InvalidInput, QuaereError, rebuild
 from core.formats import KINDS, SUFFIXES
 from ui import terminal
 
 if TYPE_CHECKING:  # not loaded for --help, which has to come at once
     from pydantic import BaseModel
 
-    from core.ports import Service
     from core.settings import Settings
     from core.types import Metadata
+    from mcp_tools.library import Library
 
 app = typer.Typer(
     name="quaere",
@@ -50,7 +50,7 @@ SetField = Annotated[list[str] | None, typer.Option("--field", help="NAME=VALUE,
 SetLanguage = Annotated[str | None, typer.Option("--language", help="A language code, e.g. en.")]
 PublishedAt = Annotated[str | None, typer.Option(help="YYYY-MM-DD.")]
 ValidUntil = Annotated[str | None, typer.Option(help="YYYY-MM-DD: its last valid day.")]
-Work = Callable[["Service"], Awaitable[None]]
+Work = Callable[["Library"], Awaitable[None]]
 
 
 @app.callback()
@@ -76,9 +76,15 @@ def add(
     language: SetLanguage = None,
     published_at: PublishedAt = None,
     valid_until: ValidUntil = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Only queue them, and print the jobs' ids.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the older version of a file that has changed.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Add documents. What is there already is not added twice, only described anew; an interrupted run continues."""
+    """Add documents. What is there already is not added twice, only described anew; a changed file replaces its older
+    version.
+
+    Ctrl-C cancels what is not ready yet. What was interrupted otherwise goes on with the next command.
+    """
     said = {"collection": collection, "tags": tags, "fields": fields, "language": language}
     said |= {"published_at": published_at, "valid_until": valid_until}
     if manifest is not None and (paths or any(value is not None for value in said.values())):
@@ -86,22 +92,67 @@ def add(
     if manifest is None and not paths:
         raise typer.BadParameter("name a file, a folder, or a --manifest")
 
-    async def work(service: Service) -> None:
-        failures = 0
+    async def work(service: Library) -> None:
+        from ui.adding import Adding
+
+        adding = Adding(service, as_json)
+        await adding.submit(await _described(service, paths or [], manifest, said), "never" if keep else "path")
+        await (adding.leave() if detach else adding.follow())
+        if adding.last_error is not None:
+            raise typer.Exit(adding.last_error.exit_code)
+
+    _run(context, work, as_json)
+
+
+@app.command()
+def jobs(
+    context: typer.Context,
+    job: Annotated[str, typer.Argument(help="Only this job (id, or its first 8 characters).")] = "",
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Stay until it has ended; Ctrl-C only stops looking.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """List the jobs that add documents, the newest first, or show one."""
+    if follow and not job:
+        raise typer.BadParameter("--follow goes with the id of a job")
+
+    async def work(service: Library) -> None:
+        if not job:
+            found = await service.jobs()
+            if as_json:
+                print(json.dumps([one.model_dump(mode="json") for one in found], ensure_ascii=False))
+            else:
+                terminal.show_jobs(found)
+            return
         with terminal.Progress() as progress:
-            for file, metadata in await _described(service, paths or [], manifest, said):
-                try:
-                    document = await service.add_document(
-                        str(file.resolve()), name=file.name, metadata=metadata, on_event=progress.event
-                    )
-                except QuaereError as error:
-                    failures += 1
-                    last = error
-                    terminal.show_error(error, file.name, as_json)
-                    continue
-                _print(document, as_json, terminal.document_line)
-        if failures:
-            raise typer.Exit(last.exit_code)
+            one = await (service.watch(job, on_event=progress.event) if follow else service.job(job))
+        _print(one, as_json, terminal.job_text)
+        if follow and one.error is not None:
+            raise typer.Exit(rebuild(one.error.code, one.error.message).exit_code)
+        if follow and one.state == "cancelled":
+            raise typer.Exit(Cancelled.exit_code)
+
+    _run(context, work, as_json)
+
+
+@app.command()
+def cancel(context: typer.Context, job: str, as_json: Json = False) -> None:
+    """Cancel a job; nothing of its document stays. What has ended stays as it is."""
+
+    async def work(service: Library) -> None:
+        _print(await service.cancel(job), as_json, terminal.job_text)
+
+    _run(context, work, as_json)
+
+
+@app.command()
+def retry(context: typer.Context, job: str, as_json: Json = False) -> None:
+    """Queue a job that failed or was cancelled again."""
+
+    async def work(service: Library) -> None:
+        _print(await service.retry(job), as_json, terminal.job_text)
+        terminal.say_who_works(service.owns)
 
     _run(context, work, as_json)
 
@@ -117,7 +168,7 @@ def list_documents(
 ) -> None:
     """List the library's documents."""
 
-    async def work(service: Service) -> None:
+    async def work(service: Library) -> None:
         from ui.conditions import filter_of
 
         filters = filter_of(collection=collection, tags=tags, fields=fields, include_expired=True)
@@ -147,7 +198,7 @@ def edit(
 ) -> None:
     """Change what is said of a document; '' takes a value away. Nothing is read or embedded again."""
 
-    async def work(service: Service) -> None:
+    async def work(service: Library) -> None:
         from core.types import Filter
         from ui.conditions import metadata_of
 
@@ -185,7 +236,7 @@ def ask(
 ) -> None:
     """Ask a question; each sentence of the answer cites its page."""
 
-    async def work(service: Service) -> None:
+    async def work(service: Library) -> None:
         from ui.conditions import filter_of
 
         stream = terminal.Stream(quiet=as_json)
@@ -220,7 +271,7 @@ def search(
 ) -> None:
     """Find passages, with the rank each channel gave them."""
 
-    async def work(service: Service) -> None:
+    async def work(service: Library) -> None:
         from ui.conditions import filter_of
 
         filters = filter_of(
@@ -248,7 +299,7 @@ def create_collection(
 ) -> None:
     """Declare a collection and its fields."""
 
-    async def work(service: Service) -> None:
+    async def work(service: Library) -> None:
         from core.metadata import parsed
         from core.types import Collection
         from ingest.manifest import read_declaration
@@ -263,7 +314,7 @@ def create_collection(
 def list_collections(context: typer.Context, as_json: Json = False) -> None:
     """List the collections with their fields."""
 
-    async def work(service: Service) -> None:
+    async def work(service: Library) -> None:
         found = await service.collections()
         if as_json:
             print(json.dumps([collection.model_dump(mode="json") for collection in found], ensure_ascii=False))
@@ -277,7 +328,7 @@ def list_collections(context: typer.Context, as_json: Json = False) -> None:
 def show_collection(context: typer.Context, name: str, as_json: Json = False) -> None:
     """Show one collection."""
 
-    async def work(service: Service) -> None:
+    async def work(service: Library) -> None:
         from core.metadata import find_collection
 
         _print(find_collection(name, await service.collections()), as_json, terminal.collection_text)
@@ -289,7 +340,7 @@ def show_collection(context: typer.Context, name: str, as_json: Json = False) ->
 def remove_collection(context: typer.Context, name: str, as_json: Json = False) -> None:
     """Remove a collection that has no documents."""
 
-    async def work(service: Service) -> None:
+    async def work(service: Library) -> None:
         _print(await service.remove_collection(name), as_json, lambda gone: f"removed the collection {gone.name}")
 
     _run(context, work, as_json)
@@ -306,7 +357,7 @@ def page(
 ) -> None:
     """Read one page: its text, and its image on request."""
 
-    async def work(service: Service) -> None:
+    async def work(service: Library) -> None:
         view, png = await service.read_page(document, number, highlight=highlight, image=image is not None)
         if image is not None and not png:
             raise InvalidInput(f"{view.document} has no pages to draw: only a PDF has", hint="leave out --image")
@@ -323,7 +374,7 @@ def page(
 def remove(context: typer.Context, document: str, as_json: Json = False) -> None:
     """Remove a document and everything made from it."""
 
-    async def work(service: Service) -> None:
+    async def work(service: Library) -> None:
         removed = await service.remove_document(document)
         _print(removed, as_json, lambda gone: f"removed {gone.name} ({gone.id[:8]})")
 
@@ -334,7 +385,7 @@ def remove(context: typer.Context, document: str, as_json: Json = False) -> None
 def reindex(context: typer.Context, as_json: Json = False) -> None:
     """Rebuild the indexes from the ledger, with the embedder that is configured now."""
 
-    async def work(service: Service) -> None:
+    async def work(service: Library) -> None:
         with terminal.Progress() as progress:
             health = await service.reindex(on_event=progress.event)
         _print(health, as_json, terminal.health_text)
@@ -350,7 +401,7 @@ def check(
 ) -> None:
     """Check that documents, stored files, vectors and BM25 agree; exits with 6 where something is left to do."""
 
-    async def work(service: Service) -> None:
+    async def work(service: Library) -> None:
         report = await service.check(repair=repair)
         _print(report, as_json, terminal.check_text)
         if report.left:
@@ -363,7 +414,7 @@ def check(
 def health(context: typer.Context, as_json: Json = False) -> None:
     """Say what the library holds and what answers with it."""
 
-    async def work(service: Service) -> None:
+    async def work(service: Library) -> None:
         _print(await service.health(), as_json, terminal.health_text)
 
     _run(context, work, as_json)
@@ -373,7 +424,7 @@ def health(context: typer.Context, as_json: Json = False) -> None:
 def trace(context: typer.Context, trace_id: str) -> None:
     """Print the stored trace of a question as JSON: each stage, its time, and where it failed."""
 
-    async def work(service: Service) -> None:
+    async def work(service: Library) -> None:
         print(await service.trace(trace_id))
 
     _run(context, work, True)
@@ -392,7 +443,7 @@ def cache(
     if model and not clear:
         raise typer.BadParameter("--model goes with --clear")
 
-    async def work(service: Service) -> None:
+    async def work(service: Library) -> None:
         if clear:
             gone = await service.clear_replies(model=model)
             print(json.dumps({"cleared": gone}) if as_json else f"{gone} kept replies cleared")
@@ -506,7 +557,7 @@ def _files(paths: list[Path]) -> list[Path]:
 
 
 async def _described(
-    service: Service, paths: list[Path], manifest: Path | None, said: dict[str, Any]
+    service: Library, paths: list[Path], manifest: Path | None, said: dict[str, Any]
 ) -> list[tuple[Path, Metadata | None]]:
     """Each file to add, with what is said of it; all of it is checked before any is added."""
     from ingest.manifest import read_manifest

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypedDict, TypeVar
 
 from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -28,8 +29,10 @@ from core.types import (
     Filter,
     Frozen,
     Health,
+    Job,
     Metadata,
     PageView,
+    Replace,
     SearchResult,
     Turn,
 )
@@ -38,6 +41,7 @@ from ui.running import Tools, stream
 from ui.uploads import received
 
 PING_S = 15.0
+T = TypeVar("T")
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[Any]]
 _log = logging.getLogger(__name__)
 
@@ -108,9 +112,13 @@ def _sse(kind: str, data: str) -> str:
     return f"event: {kind}\ndata: {data}\n\n"  # the data is JSON, and so one line
 
 
-def _event(event: Event | Answer) -> str:
+def _event(event: Event | Answer | Job) -> str:
     if isinstance(event, Answer):
         return _sse("answer", event.model_dump_json())
+    if isinstance(event, Job):
+        return _sse("end", event.model_dump_json())
+    if event.job is not None:
+        return _sse("job", event.job.model_dump_json())
     if event.stage is not None:
         return _sse("stage", event.stage.model_dump_json())
     return _sse(event.kind, event.model_dump_json(include={"text"}))
@@ -207,6 +215,14 @@ _FILES = {
 }
 
 
+class _Options(TypedDict):
+    """How each file of a form is added."""
+
+    metadata: Metadata | None
+    upload: bool
+    replace: Replace
+
+
 def _add_documents(router: APIRouter, service: Service, max_mb: int) -> None:
     @router.get("/documents")
     async def list_documents() -> list[Document]:
@@ -215,25 +231,37 @@ def _add_documents(router: APIRouter, service: Service, max_mb: int) -> None:
     @router.post(
         "/documents",
         status_code=201,
+        response_model=list[Document] | list[Job],
         openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": _FILES}}},
-        responses={200: {"model": list[Document], "description": "All of them were there already"}},
+        responses={
+            200: {"model": list[Document], "description": "All of them were there already"},
+            202: {"model": list[Job], "description": "With wait=false: queued; Location is where to look"},
+        },
     )
     async def add_documents(
         request: Request,
         response: Response,
         metadata: Annotated[str, Query(description="what is said of each of them: Metadata, as JSON")] = "",
-    ) -> list[Document]:
-        """Add PDF, Markdown, text, HTML or DOCX files. The first refused one ends the call; those before it stay."""
-        said = _metadata(metadata)
-        before = {document.id for document in await service.list_documents()}
-        added: list[Document] = []
+        wait: bool = True,
+        replace: bool = False,
+    ) -> list[Document] | list[Job]:
+        """Add PDF, Markdown, text, HTML or DOCX files. The first refused one ends the call; those before it stay.
+        With `replace=true` each takes the place of the document that has its name; otherwise both stay."""
+        options = _Options(metadata=_metadata(metadata), upload=True, replace="name" if replace else "never")
         async with received(request, max_mb) as files:
-            for path, name in files:
-                try:
-                    added.append(await service.add_document(str(path), name=name, metadata=said))
-                except QuaereError as error:
-                    error.message = f"{name}: {error.message}"
-                    raise
+            if not wait:
+                return await _queued(files, options, response)
+            return await _added(files, options, response)
+
+    async def _queued(files: list[tuple[Path, str]], options: _Options, response: Response) -> list[Job]:
+        jobs = [await _named(name, service.submit(str(path), name=name, **options)) for path, name in files]
+        response.status_code = 202
+        response.headers["Location"] = f"/v1/jobs/{jobs[0].id}" if len(jobs) == 1 else "/v1/jobs"
+        return jobs
+
+    async def _added(files: list[tuple[Path, str]], options: _Options, response: Response) -> list[Document]:
+        before = {document.id for document in await service.list_documents()}
+        added = [await _named(name, service.add_document(str(path), name=name, **options)) for path, name in files]
         if all(document.id in before for document in added):
             response.status_code = 200
         return added
@@ -273,6 +301,51 @@ def _add_collections(router: APIRouter, service: Service) -> None:
         return await service.remove_collection(name)
 
 
+async def _named(name: str, call: Awaitable[T]) -> T:
+    """The call; its error says which file it is about."""
+    try:
+        return await call
+    except QuaereError as error:
+        error.message = f"{name}: {error.message}"
+        raise
+
+
+def _add_jobs(router: APIRouter, service: Service) -> None:
+    @router.get("/jobs")
+    async def list_jobs() -> list[Job]:
+        """The newest first."""
+        return await service.jobs()
+
+    @router.get("/jobs/{job}")
+    async def get_job(job: str) -> Job:
+        return await service.job(job)
+
+    @router.get(
+        "/jobs/{job}/events",
+        response_class=StreamingResponse,
+        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    )
+    async def job_events(job: str) -> StreamingResponse:
+        """Server-sent events: `job` with the Job as it is and at each change, then `end` with the Job that has ended.
+        A stream that broke is asked for again: it begins with the Job as it is then."""
+        found = await service.job(job)  # what is not there is a 404, not a stream
+
+        def call(on_event: OnEvent) -> Any:
+            return service.watch(found.id, on_event=on_event)
+
+        return StreamingResponse(_events(call), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    @router.post("/jobs/{job}/cancel")
+    async def cancel_job(job: str) -> Job:
+        """Nothing of its document stays. What has ended stays as it is."""
+        return await service.cancel(job)
+
+    @router.post("/jobs/{job}/retry")
+    async def retry_job(job: str) -> Job:
+        """Queues a job that failed or was cancelled; any other is returned as it is."""
+        return await service.retry(job)
+
+
 def _add_health(app: FastAPI, service: Service) -> None:
     @app.get("/health", response_model=Health, responses={503: {"model": ErrorBody}}, tags=["health"])
     async def health() -> Any:
@@ -295,6 +368,7 @@ def make_rest(service: Service, tools: Tools, settings: ServeSettings, *, lifesp
     _add_questions(router, tools)
     _add_documents(router, service, settings.max_upload_mb)
     _add_collections(router, service)
+    _add_jobs(router, service)
     _add_pages(router, tools)
     _add_figures(router, service)
 

@@ -1,14 +1,16 @@
-"""One running question as a stream: what it tells while it runs, then its answer."""
+"""A running call as a stream: what it tells while it runs, then its result."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from core.ports import OnEvent
 from core.types import Answer, Event, Filter, PageView, SearchResult, Turn
+
+T = TypeVar("T")
 
 
 class Tools(Protocol):
@@ -40,11 +42,11 @@ class Tools(Protocol):
     ) -> tuple[PageView, bytes]: ...
 
 
-async def stream(call: Callable[[OnEvent], Awaitable[Answer]]) -> AsyncIterator[Event | Answer]:
-    """The call's events, then its answer; raises what the call raises. Leaving the stream early cancels the call."""
+async def stream(call: Callable[[OnEvent], Awaitable[T]]) -> AsyncIterator[Event | T]:
+    """The call's events, then what it returns; raises what it raises. Leaving the stream early cancels the call."""
     events: asyncio.Queue[Event | None] = asyncio.Queue()
 
-    async def run() -> Answer:
+    async def run() -> T:
         try:
             return await call(events.put)
         finally:

@@ -6,9 +6,16 @@ import asyncio
 
 from core.settings import Settings
 from mcp_tools.library import Library
+from quaere.app import App
 from quaere.build import build
 
 
 def library(settings: Settings, *, lazy: bool = False) -> Library:
     """An async context manager that is a core.ports.Service while entered; `lazy` enters before it is open."""
-    return Library(settings.library, lambda: asyncio.to_thread(build, settings), lazy=lazy)
+
+    async def opened() -> App:
+        app = await asyncio.to_thread(build, settings)
+        app.begin()
+        return app
+
+    return Library(settings.library, opened, lazy=lazy)

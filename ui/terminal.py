@@ -20,16 +20,19 @@ from core.errors import QuaereError
 
 if TYPE_CHECKING:
     from core.llm.doctor import EndpointReport
-    from core.types import Answer, CheckReport, Collection, Document, Event, Health, KeptReplies, SearchResult
+    from core.types import Answer, CheckReport, Collection, Document, Event, Health, Job, KeptReplies, SearchResult
 
 STEPS = {
+    "queued": "waiting",
     "parse": "reading",
     "ocr": "reading scans",
     "describe": "describing figures",
     "embed": "embedding",
+    "summarise": "summarising",
     "index": "indexing",
     "done": "ready",
 }
+OUTCOMES = {"replaced": " (replaced its older version)", "known": " (was there already)"}
 
 
 class Progress:
@@ -57,6 +60,10 @@ class Progress:
         self._bars.stop()
 
     async def event(self, event: Event) -> None:
+        if event.job is not None:
+            from core.jobs import as_ingest  # pydantic, which --help does not wait for
+
+            event = as_ingest(event.job)
         if event.kind != "ingest":
             return
         step = STEPS.get(event.step, event.step)
@@ -138,13 +145,13 @@ def passages_text(result: SearchResult) -> str:
     return "\n".join(parts)
 
 
-def document_line(document: Document) -> str:
+def document_line(document: Document, outcome: str = "") -> str:
     gaps = "".join(f"\n  page {gap.page}: {gap.reason}" for gap in document.gaps)
     about = "".join(f", {part}" for part in _about(document))
     objects = ((document.tables, "table"), (document.figures, "figure"))
     counted = f"{document.pages} pages, {document.chunks} chunks"
     counted += "".join(f", {n} {word}{'' if n == 1 else 's'}" for n, word in objects if n)
-    return f"{document.id[:8]}  {document.status}  {document.name}: {counted}{about}{gaps}"
+    return f"{document.id[:8]}  {document.status}  {document.name}: {counted}{about}{OUTCOMES.get(outcome, '')}{gaps}"
 
 
 def _about(document: Document) -> list[str]:
@@ -184,6 +191,34 @@ def check_text(report: CheckReport) -> str:
     held = f"{report.documents} documents, {report.chunks} chunks, {report.vectors} vectors"
     end = f"{len(report.left)} left to do" if report.left else "all parts agree"
     return "\n".join([*lines, f"{held}: {end}"])
+
+
+def job_text(job: Job) -> str:
+    stage = STEPS.get(job.stage, job.stage) if job.state == "running" else ""
+    progress = f" {job.done} of {job.total}" if stage and job.total else ""
+    ended = f"  document {job.document_id[:8]}{OUTCOMES.get(job.outcome, '')}" if job.document_id else ""
+    lines = [f"{job.id}  {job.state}  {job.name}{'  ' if stage else ''}{stage}{progress}{ended}"]
+    if job.error is not None:
+        lines.append(f"  {job.error.message}")
+        lines += [f"  hint: {job.error.hint}"] if job.error.hint else []
+    return "\n".join(lines)
+
+
+def show_jobs(jobs: Sequence[Job]) -> None:
+    if not jobs:
+        print("There are no jobs; `quaere add --detach paper.pdf` makes one.", file=sys.stderr)
+    for job in jobs:
+        print(job_text(job))
+
+
+def say_who_works(owns: bool) -> None:
+    """To one who leaves a queue behind."""
+    if owns:
+        print(
+            "No other Quaere process is open: the queue goes on while one is, e.g. `quaere serve` or "
+            "`quaere jobs ID --follow`.",
+            file=sys.stderr,
+        )
 
 
 def show_documents(documents: Sequence[Document]) -> None:

@@ -12,7 +12,7 @@ import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -22,7 +22,7 @@ from PIL import Image
 from core.errors import CorruptDocument, InvalidInput, LLMUnavailable
 from core.ports import OnEvent
 from core.settings import ServeSettings
-from core.types import Answer, Document, Event, Filter, Metadata, PageView, TraceStep, Turn
+from core.types import Answer, Document, Event, Filter, PageView, TraceStep, Turn
 from mcp_tools.client import ToolClient
 from tests.support.fake_service import QUOTE, FakeService
 from ui.serve import make_app, serve
@@ -104,13 +104,11 @@ class Scripted(FakeService):
         view, _ = await super().read_page(document, page, highlight=highlight, image=image)
         return view, _png() if image else b""
 
-    async def add_document(
-        self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None
-    ) -> Document:
+    async def add_document(self, path: str, *, name: str = "", **options: Any) -> Document:
         content = Path(path).read_bytes()
         if not content.startswith(b"%PDF"):
             raise CorruptDocument("this is no PDF", hint="export it again")
-        return await super().add_document(path, name=name, metadata=metadata, on_event=on_event)
+        return await super().add_document(path, name=name, **options)
 
 
 @asynccontextmanager

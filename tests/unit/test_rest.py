@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from core.errors import CorruptDocument, LibraryBusy, LLMUnavailable
 from core.ports import OnEvent
 from core.settings import ServeSettings
-from core.types import Answer, Document, Metadata
+from core.types import Answer, Document
 from mcp_tools.client import ToolClient
 from mcp_tools.server import make_server
 from tests.support.fake_service import FakeService
@@ -32,11 +33,9 @@ class Uploads(FakeService):
         super().__init__()
         self.received: list[tuple[Path, str, bytes]] = []
 
-    async def add_document(
-        self, path: str, *, name: str = "", metadata: Metadata | None = None, on_event: OnEvent | None = None
-    ) -> Document:
+    async def add_document(self, path: str, *, name: str = "", **options: Any) -> Document:
         self.received.append((Path(path), name, Path(path).read_bytes()))
-        return await super().add_document(path, name=name, metadata=metadata, on_event=on_event)
+        return await super().add_document(path, name=name, **options)
 
 
 @asynccontextmanager
