@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,13 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import gradio as gr
 from fastapi import FastAPI
+from markupsafe import Markup
 
 from core.errors import NotFound, QuaereError
 from core.formats import SUFFIXES
 from core.ports import OnEvent, Service
 from core.settings import ServeSettings
-from core.types import Answer, Document, Event
+from core.types import Answer, Document, Event, Job
 from ui import chat_format as show
 from ui.chat_format import Exchange
 from ui.running import Tools, stream
@@ -31,12 +32,22 @@ from ui.uploads import display_name
 
 HERE = Path(__file__).parent
 CONCURRENT = 32
+TICK_S = 1.0  # between two looks at the queue
 MAX_TURNS = 12  # of history, sent along with a question
 PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 
 Conversation = list[Exchange]
+Followed = tuple[str, ...]  # ids of jobs that had not ended when the page last looked
 Update = dict[str, Any]
 
+ON_CANCEL = """
+element.addEventListener("click", (event) => {
+  const button = event.target.closest("button[name=cancel]");
+  if (!button) return;
+  button.disabled = true;
+  trigger("select", { id: button.value });
+});
+"""
 ON_REMOVE = """
 element.addEventListener("click", (event) => {
   const button = event.target.closest("button[name=remove]");
@@ -112,34 +123,42 @@ class Page:
             return str(show.error_box(error)), gr.Tabs(selected="source")
         return str(show.source(target, view, png, key, figure)), gr.Tabs(selected="source")
 
-    async def add(self, paths: list[str] | None) -> AsyncIterator[tuple[Any, ...]]:
-        """Outputs: the notice, the library's list, the empty conversation's invitation."""
+    async def add(self, paths: list[str] | None, replace: bool, followed: Followed) -> tuple[Any, ...]:
+        """Queue what was uploaded. Outputs: as `progress`."""
         refused: list[str] = []
-        added = 0
         for path in map(Path, paths or []):
             name = display_name(path.name)
             try:
-                async for text in self._ingest(path, name):
-                    yield str(show.notice(text)), gr.skip(), gr.skip()
-                added += 1
+                job = await self._service.submit(
+                    str(path), name=name, upload=True, replace="name" if replace else "never"
+                )
+                followed = (*followed, job.id)
             except QuaereError as error:
-                refused.append(f"{name}: {error.message}" + (f" ({error.hint})" if error.hint else ""))
+                refused.append(_refusal(name, error.message, error.hint))
             finally:
                 path.unlink(missing_ok=True)
-            yield gr.skip(), *await self.open()
-        done = f"{added} added." if added else ""
-        yield str(show.notice(" ".join([done, *refused]).strip(), "bad" if refused else "info")), gr.skip(), gr.skip()
+        return await self.progress(followed, refused)
 
-    async def _ingest(self, path: Path, name: str) -> AsyncIterator[str]:
-        """One line for each step of an ingestion."""
-        yield f"{name}: reading …"
+    async def progress(self, followed: Followed, refused: Sequence[str] = ()) -> tuple[Any, ...]:
+        """Outputs: the followed jobs, the jobs, the notice, the library's list, the invitation, the timer."""
+        try:
+            jobs = await self._service.jobs()
+        except QuaereError as error:
+            return followed, str(show.error_box(error)), gr.skip(), gr.skip(), gr.skip(), gr.Timer(active=False)
+        waiting = [job for job in reversed(jobs) if not job.finished]
+        ended = [job for job in reversed(jobs) if job.finished and job.id in followed]
+        still = tuple(job.id for job in waiting)
+        library = await self.open() if ended or refused else (gr.skip(), gr.skip())
+        notice = gr.skip() if not ended and not refused else str(outcome(ended, refused))
+        return still, str(show.jobs(waiting)), notice, *library, gr.Timer(active=bool(waiting))
 
-        async def call(on_event: OnEvent) -> Any:
-            return await self._service.add_document(str(path), name=name, on_event=on_event)
-
-        async for event in stream(call):
-            if isinstance(event, Event):
-                yield f"{name}: {event.step}" + (f" {event.done} of {event.total}" if event.total else "")
+    async def cancel(self, followed: Followed, event: gr.EventData) -> tuple[Any, ...]:
+        """Outputs: as `progress`."""
+        try:
+            await self._service.cancel(str(event.id))
+        except QuaereError as error:
+            return await self.progress(followed, [error.message])
+        return await self.progress(followed)
 
     async def remove(self, event: gr.EventData) -> tuple[Any, ...]:
         """Outputs: the notice, the library's list, the empty conversation's invitation."""
@@ -157,6 +176,21 @@ def advance(exchange: Exchange, event: Event | Answer) -> Exchange:
     if event.stage is not None:
         return replace(exchange, steps=(*exchange.steps, event.stage))
     return replace(exchange, text=exchange.text + event.text)
+
+
+def _refusal(name: str, message: str, hint: str) -> str:
+    return f"{name}: {message}" + (f" ({hint})" if hint else "")
+
+
+def outcome(ended: Sequence[Job], refused: Sequence[str]) -> Markup:
+    """What became of jobs, in one notice."""
+    failed = [_refusal(job.name, job.error.message, job.error.hint) for job in ended if job.error is not None]
+    bad = [*refused, *failed]
+    words = {"added": "added", "known": "there already", "replaced": "replaced"}
+    done = [f"{n} {word}." for key, word in words.items() if (n := sum(job.outcome == key for job in ended))]
+    if cancelled := sum(job.state == "cancelled" for job in ended):
+        done.append(f"{cancelled} cancelled.")
+    return show.notice(" ".join([*done, *bad]), "bad" if bad else "info")
 
 
 def invitation(documents: Sequence[Document]) -> Update:
@@ -193,12 +227,10 @@ def make_chat(service: Service, tools: Tools) -> gr.Blocks:
             with gr.Column(scale=7, min_width=360):
                 chat, box = _conversation()
             with gr.Column(scale=5, min_width=360, elem_id="panel"):
-                tabs, source, notice, upload, library = _panel()
+                tabs, source, library = _panel()
         _wire_questions(page, conversation, chat, box, source, tabs)
-        shown = [notice, library, chat]
-        upload.upload(page.add, upload, shown, **PRIVATE)
-        library.select(page.remove, None, shown, **PRIVATE)
-        blocks.load(page.open, None, [library, chat], **PRIVATE)
+        _wire_library(page, library, chat)
+        blocks.load(page.open, None, [library.documents, chat], **PRIVATE)
     blocks.queue(default_concurrency_limit=CONCURRENT)
     return blocks
 
@@ -228,7 +260,18 @@ def _conversation() -> tuple[gr.Chatbot, gr.Textbox]:
     return chat, box
 
 
-def _panel() -> tuple[gr.Tabs, gr.HTML, gr.HTML, gr.UploadButton, gr.HTML]:
+@dataclass(frozen=True)
+class _Library:
+    """The parts of the library's tab."""
+
+    notice: gr.HTML
+    upload: gr.UploadButton
+    replace: gr.Checkbox
+    jobs: gr.HTML
+    documents: gr.HTML
+
+
+def _panel() -> tuple[gr.Tabs, gr.HTML, _Library]:
     with gr.Tabs(selected="library") as tabs:
         with gr.Tab("Source", id="source"):
             source = gr.HTML(str(show.NO_SOURCE), elem_id="source", js_on_load=(HERE / "chat.js").read_text("utf-8"))
@@ -242,8 +285,23 @@ def _panel() -> tuple[gr.Tabs, gr.HTML, gr.HTML, gr.UploadButton, gr.HTML]:
                 variant="primary",
                 size="md",
             )
-            library = gr.HTML("", elem_id="library", js_on_load=ON_REMOVE)
-    return tabs, source, notice, upload, library
+            replacing = gr.Checkbox(
+                False, label="Replace documents of the same name", elem_id="replace", container=False
+            )
+            jobs = gr.HTML("", elem_id="jobs", js_on_load=ON_CANCEL)
+            documents = gr.HTML("", elem_id="library", js_on_load=ON_REMOVE)
+    return tabs, source, _Library(notice, upload, replacing, jobs, documents)
+
+
+def _wire_library(page: Page, library: _Library, chat: gr.Chatbot) -> None:
+    """Uploads are queued, and a timer looks at the queue while it holds something: the page stays usable."""
+    followed, timer = gr.State(()), gr.Timer(TICK_S, active=True)
+    shown = [followed, library.jobs, library.notice, library.documents, chat, timer]
+    uploaded = [library.upload, library.replace, followed]
+    library.upload.upload(page.add, uploaded, shown, trigger_mode="multiple", **PRIVATE)
+    timer.tick(page.progress, followed, shown, **PRIVATE)
+    library.jobs.select(page.cancel, followed, shown, trigger_mode="multiple", **PRIVATE)
+    library.documents.select(page.remove, None, [library.notice, library.documents, chat], **PRIVATE)
 
 
 def _wire_questions(

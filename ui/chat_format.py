@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from core.errors import QuaereError
 from core.text import find_quote
-from core.types import Answer, Citation, Document, FigureRef, PageView, Passage, TraceStep, Turn
+from core.types import Answer, Citation, Document, FigureRef, Job, PageView, Passage, TraceStep, Turn
 
 Message = dict[str, Any]
 _MARKER = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
@@ -298,6 +298,31 @@ def _document(document: Document) -> Markup:
         f"Remove {document.name}",
         f"Remove {document.name}",
     )
+
+
+STAGES = {
+    "parse": "reading page",
+    "ocr": "reading scanned page",
+    "describe": "describing figure",
+    "embed": "embedding passage",
+    "summarise": "summarising",
+    "index": "indexing",
+}
+
+
+def jobs(waiting: Sequence[Job]) -> Markup:
+    """Those that have not ended, each with how far it is and a button to cancel it."""
+    return Markup("<ul class='q-jobs'>{}</ul>").format(_join(map(_job, waiting))) if waiting else Markup()
+
+
+def _job(job: Job) -> Markup:
+    words = "waiting" if job.state == "queued" else STAGES.get(job.stage, job.stage) or "beginning"
+    words += f" {job.done} of {job.total}" if job.total and job.state == "running" else " …"
+    bar = Markup("<progress max='{}' value='{}'></progress>").format(job.total, job.done) if job.total else Markup()
+    return Markup(
+        "<li><div class='q-doc'><div class='q-doc-title'>{}</div><div class='q-why'>{}</div>{}</div>"
+        "<button type='button' class='q-cancel' name='cancel' value='{}' aria-label='{}'>Cancel</button></li>"
+    ).format(job.name, words, bar, job.id, f"Cancel {job.name}")
 
 
 def notice(text: str, kind: str = "info") -> Markup:

@@ -251,7 +251,7 @@ async def test_upload_and_remove(tmp_path: Path) -> None:
     good.write_bytes(b"%PDF-1.7")
     bad.write_bytes(b"nothing")
     async with served(service) as url, browsing(url) as page:
-        assert "Add a PDF to begin" in await page.inner_text("#library")
+        assert "Add a document to begin" in await page.inner_text("#library")
         await page.set_input_files("#upload input[type=file], input[type=file]", [good, bad])
         await page.wait_for_selector("#notice >> text=bad.pdf: this is no PDF (export it again)")
         assert "论文.pdf" in await page.inner_text("#library")
@@ -261,6 +261,32 @@ async def test_upload_and_remove(tmp_path: Path) -> None:
         await page.click("button.q-remove")
         await page.wait_for_selector("#library .q-empty")
         assert service.documents == {}
+
+
+@pytest.mark.parametrize("width", [1280, 420])
+async def test_an_upload_shows_how_far_it_is_and_the_page_stays_usable(tmp_path: Path, width: int) -> None:
+    service = Scripted()
+    service.hold = True
+    first, second = tmp_path / "terns.pdf", tmp_path / "gulls.pdf"
+    for file in (first, second):
+        file.write_bytes(b"%PDF-1.7")
+    async with served(service) as url, browsing(url, width) as page:
+        await page.set_input_files("#upload input[type=file], input[type=file]", [first, second])
+        await page.wait_for_selector("#jobs >> text=reading page 3 of 12 >> nth=1")
+        assert "terns.pdf" in await page.inner_text("#jobs")
+        if folder := os.environ.get("QUAERE_SCREENSHOTS"):
+            await page.screenshot(path=f"{folder}/jobs-{width}.png", full_page=True)
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width
+        await ask(page, "first")
+        await page.wait_for_selector(".q-answer")
+        await page.click("button[role=tab]:has-text('Library')")
+        await page.click("#jobs button.q-cancel >> nth=1")
+        await page.wait_for_selector("#notice >> text=1 cancelled.")
+        await page.wait_for_function("document.querySelectorAll('#jobs li').length === 1")
+        service.release(next(key for key, states in service.queue.items() if not states[-1].finished))
+        await page.wait_for_selector("#library >> text=terns")
+        await page.wait_for_selector("#notice >> text=1 added.")
+        await page.wait_for_selector("#jobs li", state="detached")
 
 
 async def test_a_narrow_window_stacks_the_panel_below() -> None:

@@ -394,15 +394,16 @@ async def test_a_vector_that_is_no_number_is_refused(app: App, embedder: Scripte
 async def test_a_changed_file_replaces_its_old_version(
     app: App, settings: Settings, embedder: Scripted, tmp_path: Path
 ) -> None:
-    path = written(tmp_path, "terns.md", TERNS)
+    long = "\n## Voice\n\n" + "The call is a harsh and drawn-out cry that carries over the water. " * 30
+    path = written(tmp_path, "terns.md", TERNS + long)
     old = await app.add_document(path)
     embedder.embedded.clear()
-    Path(path).write_text(CHANGED)
+    Path(path).write_text(CHANGED + long)
     job = await app.watch((await app.submit(path)).id)
     assert job.outcome == "replaced"
     assert [document.id for document in await app.list_documents()] == [job.document_id] != [old.id]
-    assert not any("eels" in text for text in embedder.embedded)  # what did not change is not embedded again
-    assert contents(app, settings) == await fresh(tmp_path, (path, CHANGED))
+    assert embedder.embedded and not any("harsh" in text for text in embedder.embedded)  # what is the same is kept
+    assert contents(app, settings) == await fresh(tmp_path, (path, CHANGED + long))
 
 
 async def test_any_series_of_changes_ends_as_the_last_alone(app: App, settings: Settings, tmp_path: Path) -> None:
