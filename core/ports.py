@@ -44,6 +44,9 @@ class Embedder(Protocol):
         """(dim,) float32, of length 1."""
 
 
+HOW_ASKED = "how this endpoint gives JSON"  # kept beside replies, and of no one's text
+
+
 class ReplyCache(Protocol):
     """Replies of a language model by the hash of everything that was asked."""
 
@@ -51,6 +54,9 @@ class ReplyCache(Protocol):
 
     def put(self, key: str, model: str, reply: str, prompt: str = "") -> None:
         """`prompt` is the name and version of the prompt that was answered, for a person to see."""
+
+    def own(self, key: str, document_id: str) -> None:
+        """That reply was made for that document, and goes when the last such document goes."""
 
 
 class Index(Protocol):

@@ -16,6 +16,7 @@ from core.errors import EmbeddingChanged, InvalidInput, LibraryError, NothingIng
 from core.jobs import add_and_wait
 from core.ledger import Ledger
 from core.llm import LLMs
+from core.llm.made_for import made_for
 from core.metadata import check_declaration
 from core.ports import Embedder, OnEvent
 from core.settings import Settings
@@ -255,7 +256,7 @@ class App:
         return lambda document: asyncio.run_coroutine_threadsafe(self._summarise(document), loop).result()
 
     async def _summarise(self, document: Document) -> list[str]:
-        with account(self._settings.budget.job) as spent:
+        with account(self._settings.budget.job) as spent, made_for(document.id):
             await self._summariser.summarise(document)
         return spent.notes
 

@@ -174,6 +174,15 @@ replies = Table(
     Column("stored_at", String(32), nullable=False, server_default=""),  # ISO 8601, UTC
 )
 
+# Documents that a reply was made for; one without any answers a question.
+reply_owners = Table(
+    "reply_owners",
+    metadata,
+    Column("key", String(64), ForeignKey("replies.key", ondelete="CASCADE"), primary_key=True),
+    Column("document_id", String(36), ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+)
+Index("ix_reply_owners_document_id", reply_owners.c.document_id)
+
 traces = Table(
     "traces",
     metadata,

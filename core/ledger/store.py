@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Engine, Table, delete, false, func, insert, select, true, update
+from sqlalchemy import ColumnElement, Connection, Engine, Table, and_, delete, false, func, insert, select, true, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from core.errors import InvalidInput, NotFound
@@ -36,7 +36,7 @@ from core.ledger.rows import (
     table_row,
 )
 from core.metadata import find_collection, has_fields, wanted_fields
-from core.ports import Vectors
+from core.ports import HOW_ASKED, Vectors
 from core.types import (
     DEFAULT_COLLECTION,
     Chunk,
@@ -153,7 +153,11 @@ class Ledger:
             self._drop_unused(connection, before)
 
     def delete_document(self, document_id: str) -> None:
-        """The document with all that belongs to it, and each embedding that no remaining chunk uses."""
+        """The document with all that belongs to it, and each embedding that no remaining chunk uses.
+
+        Replies of language models may hold its words: those made for it alone go, and so does every reply to a
+        question, for what a question was given is not kept.
+        """
         with self._engine.begin() as connection:
             self._delete_document(connection, document_id)
 
@@ -171,6 +175,8 @@ class Ledger:
         its_own = self._hashes(connection, document_id)
         for table in (*_OWNED, t.sources):
             connection.execute(delete(table).where(table.c.document_id == document_id))
+        connection.execute(delete(t.reply_owners).where(t.reply_owners.c.document_id == document_id))
+        connection.execute(delete(t.replies).where(_holds_text()))
         connection.execute(delete(t.documents).where(t.documents.c.id == document_id))
         self._drop_unused(connection, its_own)
 
@@ -479,6 +485,10 @@ class Ledger:
         row = {"key": key, "model": model, "reply": reply, "prompt": prompt, "stored_at": now}
         self._upsert(t.replies, [row], ("key",))
 
+    def own(self, key: str, document_id: str) -> None:
+        """That reply was made for that document too."""
+        self._upsert(t.reply_owners, [{"key": key, "document_id": document_id}], ("key", "document_id"))
+
     def kept_replies(self) -> list[KeptReplies]:
         """What is kept of each model and prompt."""
         c = t.replies.c
@@ -529,7 +539,12 @@ class Ledger:
         statement = dialect.insert(table)
         values = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in key}
         with self._engine.begin() as connection:
-            connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=values), list(rows))
+            resolved = (
+                statement.on_conflict_do_update(index_elements=list(key), set_=values)
+                if values
+                else statement.on_conflict_do_nothing(index_elements=list(key))
+            )
+            connection.execute(resolved, list(rows))
 
 
 def _described() -> Any:
@@ -570,6 +585,12 @@ def _fields(text: str) -> dict[str, Any]:
 
 def _hashed(path: str) -> str:
     return hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()
+
+
+def _holds_text() -> ColumnElement[bool]:
+    """Replies of no document, those apart that say how an endpoint is to be asked."""
+    owned = select(t.reply_owners.c.key)
+    return and_(t.replies.c.key.not_in(owned), t.replies.c.prompt != HOW_ASKED)
 
 
 def _parts(items: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -12,8 +12,9 @@ from weakref import WeakValueDictionary
 
 from core.errors import LibraryError
 from core.llm.json_reply import MODES
+from core.llm.made_for import owner
 from core.llm.replies import Reply
-from core.ports import ReplyCache
+from core.ports import HOW_ASKED, ReplyCache
 from core.settings import Endpoint
 from core.spending import current
 
@@ -40,6 +41,8 @@ class KeptReplies:
         lock = self._locks.setdefault(key, asyncio.Lock())
         async with lock:
             stored = await asyncio.to_thread(self._cache.get, key)
+            if stored is not None:
+                await self._own(key)
             yield None if stored is None else Reply.from_cache(stored, self._settings.model)
 
     async def keep(self, key: str, reply: Reply, prompts: list[str]) -> None:
@@ -48,8 +51,13 @@ class KeptReplies:
             put = asyncio.to_thread(self._cache.put, key, self._settings.model, reply.to_cache(), ", ".join(prompts))
             try:
                 await asyncio.shield(asyncio.create_task(put))
+                await self._own(key)
             except LibraryError as error:  # a full disk must not cost the reply
                 current().note(f"the reply could not be kept: {error.message}")
+
+    async def _own(self, key: str) -> None:
+        if self._cache is not None and owner():
+            await asyncio.to_thread(self._cache.own, key, owner())
 
     # how the endpoint takes a schema is found once, and kept beside its replies
 
@@ -62,7 +70,7 @@ class KeptReplies:
 
     async def keep_mode(self, mode: int) -> None:
         if self._cache is not None:
-            args = (self._mode_key, self._settings.model, MODES[mode], "how this endpoint gives JSON")
+            args = (self._mode_key, self._settings.model, MODES[mode], HOW_ASKED)
             await asyncio.to_thread(self._cache.put, *args)
 
     @property

@@ -15,6 +15,9 @@ from tests.support.embedder import HashEmbedder
 SAMPLES = sorted((Path(__file__).parents[2] / "samples").glob("*.pdf"))
 
 
+_WHEN = ("added_at", "stored_at")
+
+
 def settings_for(folder: Path, url: str = "") -> Settings:
     return load_settings(library=folder, ledger_url=url)
 
@@ -26,9 +29,9 @@ def contents(app: App, settings: Settings) -> dict[str, Any]:
     held: dict[str, Any] = {}
     with engine.connect() as connection:
         for table in inspect(engine).get_table_names():
-            if table not in ("traces", "replies", "jobs"):
+            if table not in ("traces", "jobs"):
                 rows = connection.execute(text(f"SELECT * FROM {table}")).mappings()
-                held[table] = sorted(repr({k: _plain(v) for k, v in row.items() if k != "added_at"}) for row in rows)
+                held[table] = sorted(repr({k: _plain(v) for k, v in row.items() if k not in _WHEN}) for row in rows)
     engine.dispose()
     stored = app._search.dense.stored(sorted(app._search.dense.ids))
     held["vectors"] = [(item, owner, vector.tobytes()) for item, (owner, vector) in sorted(stored.items())]

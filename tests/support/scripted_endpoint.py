@@ -181,3 +181,6 @@ class Kept(dict[str, str]):
 
     def put(self, key: str, model: str, reply: str, prompt: str = "") -> None:
         self[key] = reply
+
+    def own(self, key: str, document_id: str) -> None:
+        pass
