@@ -104,9 +104,12 @@ class ChromaIndex:
         wanted = {item: row for item, row in self._ledger.indexed_children(document_id).items() if row[1]}
         have = self._ids(document_id)
         for batch in _batches(sorted(have - set(wanted)), self._batch):
-            self._collection.delete(ids=batch)
+            self._delete(batch)
         for batch in _batches(sorted(set(wanted) - have), self._batch):
             self._add(batch, wanted)
+
+    def _delete(self, ids: list[str]) -> None:
+        self._collection.delete(ids=ids)
 
     def _add(self, ids: list[str], rows: dict[str, tuple[str, str]]) -> None:
         vectors = self._ledger.load_embeddings(self._embedder.fingerprint, [rows[item][1] for item in ids])

@@ -13,8 +13,9 @@ from core.terms import tokenise
 
 
 class HashEmbedder:
-    def __init__(self, name: str = "hash", log: Path | None = None) -> None:
-        self.fingerprint = f"{name}/64"
+    def __init__(self, name: str = "hash", log: Path | None = None, size: int = 64) -> None:
+        self.fingerprint = f"{name}/{size}"
+        self._size = size
         self._log = log
 
     def passages(self, texts: Sequence[str]) -> Vectors:
@@ -24,7 +25,7 @@ class HashEmbedder:
         return np.stack([self.query(text) for text in texts])
 
     def query(self, text: str) -> Vectors:
-        vector = np.full(64, 1e-3, dtype=np.float32)
+        vector = np.full(self._size, 1e-3, dtype=np.float32)
         for term in tokenise(text):
-            vector[int(hashlib.sha256(term.encode()).hexdigest(), 16) % 64] += 1
+            vector[int(hashlib.sha256(term.encode()).hexdigest(), 16) % self._size] += 1
         return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)

@@ -166,16 +166,29 @@ async def test_nothing_is_embedded_twice(tmp_path: Path) -> None:
     assert len(lines) == len(set(lines)) > 5
 
 
-async def test_another_embedder_is_noticed_and_reindex_mends_it(tmp_path: Path) -> None:
-    settings = settings_for(tmp_path / "library")
+async def test_another_embedder_is_noticed_and_reindex_gives_a_fresh_librarys_answers(tmp_path: Path) -> None:
+    settings, question = settings_for(tmp_path / "library"), "How does HeronNet compare with Egret-2?"
     first = build(settings, HashEmbedder())
-    await first.add_document(str(SAMPLES[0]))
+    for sample in SAMPLES:
+        await first.add_document(str(sample))
     await first.aclose()
-    second = build(settings, HashEmbedder("other"))
-    with pytest.raises(EmbeddingChanged, match=r"hash/64.*other/64"):
-        await second.ask("What is HeronNet?")
-    assert len(await second.list_documents()) == 1
+    second = build(settings, HashEmbedder("other", size=96))
+    for call in (second.ask(question), second.search_passages(question), second.add_document(str(SAMPLES[0]))):
+        with pytest.raises(EmbeddingChanged, match=r"hash/64.*other/96") as changed:
+            await call
+        assert "quaere reindex" in changed.value.hint
+    assert len(await second.list_documents()) == len(SAMPLES)
+    assert [finding.kind for finding in (await second.check()).left] == ["embedder"]
     health = await second.reindex()
-    assert health.vectors > 0 and health.embedder == "other/64"
-    assert (await second.ask("What is HeronNet?")).citations
+    assert health.vectors > 0 and health.embedder == "other/96"
+    assert (await second.check()).findings == ()
+
+    fresh = build(settings_for(tmp_path / "fresh"), HashEmbedder("other", size=96))
+    for sample in SAMPLES:
+        await fresh.add_document(str(sample))
+    given, wanted = await second.ask(question), await fresh.ask(question)
+    assert given.citations == wanted.citations and given.text == wanted.text
+    found, expected = await second.search_passages(question), await fresh.search_passages(question)
+    assert found.passages == expected.passages
+    await fresh.aclose()
     await second.aclose()
