@@ -108,7 +108,10 @@ def _in_turns(sentences: Sequence[Sentence], limit: int) -> list[Sentence]:
 def _overlap(weights: dict[str, float], sentence: Sentence) -> float:
     """Share of the question's idf weight that stands in the sentence, 0 to 1."""
     total = sum(weights.values()) or 1.0
-    return sum(weights[term] for term in set(tokenise(sentence.text)) if term in weights) / total
+    text, passage = sentence.text, sentence.passage
+    if passage.described and text in passage.best_child:  # a caption speaks for what its figure shows
+        text = f"{text}\n{passage.described}"
+    return sum(weights[term] for term in set(tokenise(text)) if term in weights) / total
 
 
 def _context(sentences: Sequence[Sentence], lexical: Scores) -> Scores:
@@ -123,7 +126,7 @@ def _context(sentences: Sequence[Sentence], lexical: Scores) -> Scores:
 def _coverage(weights: dict[str, float], passages: Sequence[Passage]) -> float:
     total = sum(weights.values()) or 1.0
     shares = [
-        sum(weights[t] for t in set(tokenise(f"{p.title} {p.section} {p.text}")) if t in weights) / total
+        sum(weights[t] for t in set(tokenise(f"{p.title} {p.section} {p.text} {p.described}")) if t in weights) / total
         for p in passages
     ]
     return max(shares, default=0.0)

@@ -45,7 +45,7 @@ class LLMSettings(Endpoint):
     write: Endpoint = Field(default=Endpoint(), description="writes answers")
     extract: Endpoint = Field(default=Endpoint(), description="picks evidence and rewrites questions")
     judge: Endpoint = Field(default=Endpoint(), description="scores answers in evaluations")
-    vision: Endpoint = Field(default=Endpoint(), description="describes figures")
+    vision: Endpoint = Field(default=Endpoint(), description="describes figures; only where it is named itself")
 
     def of(self, role: Role) -> Endpoint:
         """The role's endpoint: what it does not set is the main one's.

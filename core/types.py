@@ -365,6 +365,9 @@ class Passage(Frozen):
     text: str
     spans: tuple[Span, ...]
     best_child: str = Field(description="text of the child chunk that was found")
+    described: str = Field(
+        default="", description="by a vision model, of the figure whose caption was found: no words of the document"
+    )
     score: float = Field(description="fused score, higher is better, no fixed range")
     channels: tuple[ChannelHit, ...] = ()
 

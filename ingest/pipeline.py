@@ -43,7 +43,7 @@ from ingest.sandbox import parse_in_child
 
 _log = logging.getLogger(__name__)
 Summarise = Callable[[Document], Sequence[str]]
-"""Stores a document's summaries; what they had to do without, in words."""
+"""Stores a document's summaries and descriptions of its figures; what they had to do without, in words."""
 _READ = ("title", "pages", "chunks", "tables", "figures", "gaps", "status")  # of a document, what its file says
 READY = ("ready", "ready_with_gaps")
 NOT_EMBEDDED = "a passage could not be embedded, and is found by its words only"
@@ -129,8 +129,11 @@ class Ingestor:
         return Metadata.model_validate(said.model_dump(exclude_unset=True) | kept)
 
     def _finished(self, document: Document, request: JobRequest, run: Run, summarise: Summarise) -> Added:
-        document = self._embed(document, run)
-        return self._publish(self._summarised(document, run, summarise), request, run, "added")
+        document = self._summarised(self._embed(document, run), run, summarise)
+        if document.figures:  # their descriptions are chunks too
+            children = len(self.ledger.children_and_hashes(document.id))
+            document = self._embed(document.model_copy(update={"chunks": children}), run)
+        return self._publish(document, request, run, "added")
 
     def discard(self, sha256: str) -> None:
         """Take away what an ingestion that never came to its end stored of that file; what is ready stays."""

@@ -45,6 +45,7 @@ from core.types import (
     Turn,
     Usage,
 )
+from ingest.describe import Describer
 from ingest.pipeline import Ingestor, Summarise
 from ingest.render import render_png
 from ingest.run import Run
@@ -72,6 +73,7 @@ class App:
         search: HybridSearch,
         orchestrator: Orchestrator,
         llms: LLMs,
+        describer: Describer | None = None,
     ) -> None:
         self._settings = settings
         self._ledger = ledger
@@ -81,6 +83,7 @@ class App:
         self._search = search
         self._orchestrator = orchestrator
         self._llms = llms
+        self._describer = describer
         self._queue = JobQueue(ledger, ingestor, self._summarise, self._is_embedder)
 
     def start(self) -> None:
@@ -257,7 +260,9 @@ class App:
 
     async def _summarise(self, document: Document) -> list[str]:
         with account(self._settings.budget.job) as spent, made_for(document.id):
-            await self._summariser.summarise(document)
+            if self._describer is not None:
+                await self._describer.describe(document)
+            await self._summariser.summarise(document)  # last: that they are there says that all of this is done
         return spent.notes
 
     async def edit_document(self, document: str, changes: Metadata) -> Document:

@@ -16,6 +16,7 @@ from core.ledger import Ledger
 from core.llm import LLMs
 from core.ports import Embedder
 from core.settings import EmbedderSettings, IngestSettings, Settings
+from ingest.describe import Describer
 from ingest.ocr import ScanReader, installed_engine
 from ingest.pipeline import Ingestor
 from ingest.summarise import Summariser
@@ -58,7 +59,9 @@ def build(settings: Settings, embedder: Embedder | None = None) -> App:
         Reflector(),
     )
     summariser = Summariser(ledger, extracting if settings.ingest.summaries == "llm" else None)
-    app = App(settings, ledger, embedder, ingestor, summariser, search, orchestrator, llms)
+    seeing = llms.of("vision")
+    describer = Describer(ledger, seeing) if seeing else None
+    app = App(settings, ledger, embedder, ingestor, summariser, search, orchestrator, llms, describer)
     app.start()
     return app
 

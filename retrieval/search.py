@@ -100,6 +100,7 @@ def passage_of(
         text=parent.text,
         spans=parent.spans,
         best_child=child.text,
+        described=child.indexed if child.kind == "description" else "",
         score=score,
         channels=hits.get(child.id, ()),
     )

@@ -26,7 +26,6 @@ STEPS = {
     "queued": "waiting",
     "parse": "reading",
     "ocr": "reading scans",
-    "describe": "describing figures",
     "embed": "embedding",
     "summarise": "summarising",
     "index": "indexing",

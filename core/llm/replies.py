@@ -13,6 +13,7 @@ from core.errors import LLMBadReply, LLMError, LLMFiltered, LLMTruncated
 from core.llm.failures import WINDOW_HINT, Failed, Failures
 from core.llm.thinking import ThinkSplitter
 from core.llm.tokens import estimate
+from core.llm.window import tokens_of
 from core.prompts import Part
 from core.types import Usage
 
@@ -109,7 +110,7 @@ class Assembly:
         self._failures = failures
         self._model: str = request["model"]
         self._limit: int = request["max_tokens"]
-        self._asked: list[str] = [message["content"] for message in request["messages"]]
+        self._asked: list[dict[str, Any]] = request["messages"]
         self._price = price
         self.streamed = streamed
         self._splitter = ThinkSplitter(hold=hold)
@@ -166,7 +167,7 @@ class Assembly:
         reported = counts.prompt_tokens is not None and counts.completion_tokens is not None
         prompt_tokens, completion_tokens = counts.prompt_tokens, counts.completion_tokens
         if prompt_tokens is None:
-            prompt_tokens = sum(map(estimate, self._asked))
+            prompt_tokens = sum(map(tokens_of, self._asked))
         if completion_tokens is None:
             written = "".join([*self._reasoning, *self._written])
             completion_tokens = estimate(written) if written else 0

@@ -18,8 +18,12 @@ class LLMs:
         self._gates: dict[str, Gate] = {}
 
     def of(self, role: Role) -> LLM | None:
-        """None where neither the role nor the main endpoint has a base URL. Raises LLMNotConfigured."""
+        """None where neither the role nor the main endpoint has a base URL, and for `vision` where the role names
+        neither endpoint nor model. Raises LLMNotConfigured."""
         settings = self._settings.of(role)
+        own = self._settings.vision
+        if role == "vision" and not (own.base_url or own.model):
+            return None  # most models see nothing: one that does is named
         if not settings.base_url:
             return None
         client = next((client for known, client in self._clients if known == settings), None)

@@ -6,6 +6,7 @@ Where an endpoint tells it: `/models` (vLLM, OpenRouter, Groq, LM Studio, Togeth
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,6 +21,7 @@ from core.prompts import Part, Prompt
 
 ASSUMED = 8192  # where neither the endpoint nor a setting says it
 _MARGIN = 1.12  # the estimate may be a tenth under the real count
+IMAGE = 1_000  # tokens of a picture, about: endpoints count by their own rules, most from 300 to 1,500
 _PER_MESSAGE, _PER_PROMPT = 8, 32  # a chat template's own tokens: roles, and a default system message
 _TOLD_AS = (
     "max_model_len",
@@ -37,6 +39,7 @@ _PATIENCE_S = 5.0
 class Message:
     role: Literal["system", "user", "assistant"]
     content: str | Prompt
+    images: tuple[bytes, ...] = ()  # PNGs, behind the text
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -47,7 +50,7 @@ class Message:
 class Fitted:
     """Messages as they are sent; `tokens` is an upper estimate of theirs; `left_out` in the order of the prompt."""
 
-    messages: tuple[dict[str, str], ...]
+    messages: tuple[dict[str, Any], ...]
     tokens: int
     left_out: tuple[Part, ...] = ()
 
@@ -74,7 +77,7 @@ def fit(messages: Sequence[Message], limit: int) -> Fitted:
         )
     kept = iter([index not in gone for index in range(len(parts))])
     texts = ["".join(part.text for part in message.parts if next(kept)) for message in messages]
-    sent = tuple({"role": m.role, "content": _sendable(text)} for m, text in zip(messages, texts, strict=True))
+    sent = tuple({"role": m.role, "content": _content(text, m.images)} for m, text in zip(messages, texts, strict=True))
     return Fitted(sent, _upper(total, messages), tuple(parts[index] for index in sorted(gone)))
 
 
@@ -88,7 +91,25 @@ def _upper(tokens: int, messages: Sequence[Message]) -> int:
 
 
 def _overhead(messages: Sequence[Message]) -> int:
-    return _PER_PROMPT + _PER_MESSAGE * len(messages)
+    return _PER_PROMPT + sum(_PER_MESSAGE + IMAGE * len(message.images) for message in messages)
+
+
+def _content(text: str, images: Sequence[bytes]) -> str | list[dict[str, Any]]:
+    if not images:
+        return _sendable(text)
+    urls = [f"data:image/png;base64,{base64.b64encode(image).decode()}" for image in images]
+    return [
+        {"type": "text", "text": _sendable(text)},
+        *({"type": "image_url", "image_url": {"url": url}} for url in urls),
+    ]
+
+
+def tokens_of(message: dict[str, Any]) -> int:
+    """An estimate for a message as it is sent."""
+    content = message["content"]
+    if isinstance(content, str):
+        return estimate(content)
+    return sum(estimate(part["text"]) if part["type"] == "text" else IMAGE for part in content)
 
 
 def _sendable(text: str) -> str:

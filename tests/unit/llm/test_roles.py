@@ -11,10 +11,10 @@ from core.settings import ROLES, Endpoint, LLMSettings, load_settings
 MAIN = {"base_url": "http://127.0.0.1:9/v1", "model": "main", "api_key": SecretStr("sk-main"), "max_tokens": 77}
 
 
-def test_every_role_falls_back_to_the_main_endpoint() -> None:
+def test_every_role_but_vision_falls_back_to_the_main_endpoint() -> None:
     llms = LLMs(LLMSettings(**MAIN), None)
-    found = {llms.of(role) for role in ROLES}
-    assert len(found) == 1
+    found = {llms.of(role) for role in ROLES if role != "vision"}
+    assert len(found) == 1 and llms.of("vision") is None
     assert {client and client.model for client in found} == {"main"}
 
 
