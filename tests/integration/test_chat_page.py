@@ -274,11 +274,11 @@ async def test_an_upload_shows_how_far_it_is_and_the_page_stays_usable(tmp_path:
         await page.set_input_files("#upload input[type=file], input[type=file]", [first, second])
         await page.wait_for_selector("#jobs >> text=reading page 3 of 12 >> nth=1")
         assert "terns.pdf" in await page.inner_text("#jobs")
-        if folder := os.environ.get("QUAERE_SCREENSHOTS"):
+        if folder := os.environ.get("SCREENSHOTS"):
             await page.screenshot(path=f"{folder}/jobs-{width}.png", full_page=True)
         assert await page.evaluate("document.documentElement.scrollWidth") <= width
         await ask(page, "first")
-        await page.wait_for_selector(".q-answer")
+        await page.wait_for_selector(".q-page img")
         await page.click("button[role=tab]:has-text('Library')")
         await page.click("#jobs button.q-cancel >> nth=1")
         await page.wait_for_selector("#notice >> text=1 cancelled.")
