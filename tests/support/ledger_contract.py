@@ -16,7 +16,21 @@ from core.errors import InvalidInput, LibraryError, NotFound
 from core.ledger import Ledger
 from core.ledger.engine import MIGRATIONS
 from core.ledger.schema import metadata
-from core.types import Cell, Chunk, Document, Figure, Gap, Page, Span, Table, TableRow
+from core.types import (
+    Cell,
+    Chunk,
+    Document,
+    Figure,
+    Gap,
+    Job,
+    JobError,
+    JobRequest,
+    Metadata,
+    Page,
+    Span,
+    Table,
+    TableRow,
+)
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 MODEL = "model@1/3"
@@ -35,6 +49,11 @@ def a_document(letter: str, **changes: object) -> Document:
         "added_at": NOON,
     }
     return Document.model_validate(values | changes)
+
+
+def a_job(number: int, **changes: object) -> Job:
+    values = {"id": f"{number}" * 8 + "-0000", "name": f"{number}.pdf", "created_at": NOON, "updated_at": NOON}
+    return Job.model_validate(values | changes)
 
 
 def some_pages() -> list[Page]:
@@ -335,6 +354,51 @@ class LedgerContract:
         before = dump(ledger_url)
         ledger.delete_document("missing")
         assert dump(ledger_url) == before
+
+    # jobs and sources
+
+    def test_jobs_come_back_whole_and_in_order(self, ledger: Ledger) -> None:
+        requests = [
+            JobRequest(source="/a/ñ.pdf", sha256="a" * 64, file="1.pdf", metadata=Metadata(tags=("x",))),
+            JobRequest(sha256="b" * 64, replace="name"),
+        ]
+        for number, request in enumerate(requests):
+            ledger.add_job(a_job(number), request)
+        assert [job.id for job in ledger.jobs()] == [a_job(1).id, a_job(0).id]
+        assert ledger.unfinished_jobs() == [(a_job(0), requests[0]), (a_job(1), requests[1])]
+        kept = ledger.job_request(a_job(0).id).metadata
+        assert kept is not None and kept.model_fields_set == {"tags"}
+        error = JobError(code="no_text", message="“é”", hint="h")
+        failed = a_job(0, state="failed", stage="parse", done=3, total=9, error=error)
+        ledger.put_job(failed, requests[0].model_copy(update={"file": ""}))
+        assert ledger.job(failed.id) == ledger.job(failed.id[:8]) == failed
+        assert ledger.job_files() == {""} and [job.id for job, _ in ledger.unfinished_jobs()] == [a_job(1).id]
+        for reference in ("", "%", failed.id[:7], "________", "none"):
+            with pytest.raises(NotFound):
+                ledger.job(reference)
+
+    def test_the_newest_finished_jobs_are_kept(self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("core.ledger.store.KEPT_JOBS", 2)
+        for number in range(5):
+            ledger.add_job(a_job(number), JobRequest(sha256="a" * 64))
+        for number in range(1, 5):
+            ledger.put_job(a_job(number, state="done"))
+        assert [job.id[0] for job in ledger.jobs()] == ["4", "3", "0"]
+
+    def test_a_document_gives_way_in_one_step(self, ledger: Ledger, ledger_url: str) -> None:
+        new, path = a_document("b"), "/papers/" + "x" * 4000
+        add(ledger, new, ("two", "three"))
+        ledger.publish(new, path)
+        alone = dump(ledger_url)
+        ledger.delete_document(new.id)
+        add(ledger, a_document("a"), ("one", "two"))
+        ledger.publish(a_document("a"), path)
+        assert ledger.read_from(path) == (a_document("a"), 1)
+        add(ledger, new, ("two", "three"))
+        ledger.publish(new, path, [a_document("a").id])
+        assert dump(ledger_url) == alone and ledger.read_from("/other") is None
+        ledger.publish(new, "/other")
+        assert ledger.read_from(path) == (new, 2)
 
     # small things by key
 

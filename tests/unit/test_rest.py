@@ -285,6 +285,37 @@ def test_bound_to_every_address_an_address_is_ours_and_a_domain_is_not() -> None
     assert not guard._is_ours("")
 
 
+# --- jobs
+
+
+async def test_not_waiting_gives_the_job_and_where_to_look(http: httpx.AsyncClient, service: Uploads) -> None:
+    reply = await http.post("/v1/documents?wait=false&replace=true", files=[pdf("a.pdf")])
+    assert reply.status_code == 202
+    (job,) = reply.json()
+    assert reply.headers["location"] == f"/v1/jobs/{job['id']}"
+    assert dict(service.calls)["submit"][1:] == ("a.pdf", True, "name")
+    assert (await http.get(reply.headers["location"])).json()["state"] == "done"
+    several = await http.post("/v1/documents?wait=false", files=[pdf("b.pdf"), pdf("c.pdf")])
+    assert several.headers["location"] == "/v1/jobs" and len(several.json()) == 2
+    assert [one["name"] for one in (await http.get("/v1/jobs")).json()] == ["c.pdf", "b.pdf", "a.pdf"]
+    assert dict(service.calls)["submit"][3] == "never"
+
+
+async def test_a_job_is_watched_cancelled_and_retried(http: httpx.AsyncClient, service: Uploads) -> None:
+    service.hold = True
+    (job,) = (await http.post("/v1/documents?wait=false", files=[pdf("a.pdf")])).json()
+    where = f"/v1/jobs/{job['id']}"
+    watching = asyncio.create_task(http.get(f"{where}/events"))
+    await asyncio.sleep(0.1)
+    assert (await http.post(f"{where}/cancel")).json()["state"] == "cancelled"
+    text = (await watching).text
+    assert "event: job" in text and '"done":3,"total":12' in text
+    assert text.strip().split("\n\n")[-1].startswith("event: end") and '"cancelled"' in text
+    assert (await http.post(f"{where}/retry")).json()["state"] == "queued"
+    for path in ("/v1/jobs/none", "/v1/jobs/none/events"):
+        assert (await http.get(path)).status_code == 404
+
+
 # --- documentation
 
 
