@@ -129,8 +129,9 @@ async def test_a_figure_is_described_once_and_found_by_it(tmp_path: Path, paper:
         assert all(words not in citation.quote for citation in reply.citations)
         before = contents(app, settings)
         await app.remove_document(document.id)
-        again = await app.add_document(str(paper))  # the reply is kept
-        assert len(server.requests) == 1 and contents(app, settings) == before and again.chunks == document.chunks
+        assert not any(row.prompt.startswith("describe") for row in await app.kept_replies())
+        again = await app.add_document(str(paper))
+        assert len(server.requests) == 2 and contents(app, settings) == before and again.chunks == document.chunks
         await app.aclose()
 
 
