@@ -1,4 +1,4 @@
-"""How fast text and boxes are read, measured against pdfplumber's `extract_text()` of the same pages, in one run.
+"""How fast PDFs are read, whole and as text and boxes alone, against pdfplumber's `extract_text()` of the same pages.
 
     python -m eval.parsing FOLDER
 
@@ -22,7 +22,15 @@ from ingest.pdf import parse_pdf
 
 
 def read_by_us(path: Path) -> int:
-    parsed = parse_pdf(path, 100_000)
+    return _read(path, objects=True)
+
+
+def read_text_by_us(path: Path) -> int:
+    return _read(path, objects=False)
+
+
+def _read(path: Path, *, objects: bool) -> int:
+    parsed = parse_pdf(path, 100_000, objects=objects)
     assert all(len(page.boxes) == len(page.text) for page in parsed.pages)
     return len(parsed.pages)
 
@@ -56,21 +64,25 @@ def _peak_mb() -> int:
 
 
 def report(paths: list[Path], runs: int) -> dict[str, Any]:
+    readers = {"whole": read_by_us, "text_and_boxes": read_text_by_us, "pdfplumber": read_by_pdfplumber}
+    found = {name: _alone(read, paths, runs) for name, read in readers.items()}
+    theirs = _mean(found["pdfplumber"])
+    result: dict[str, Any] = {"pages": sum(file["pages"] for file in found["whole"].values())}
+    for name, files in found.items():
+        ms = _mean(files)
+        result[name] = {
+            "ms_a_page": round(ms, 2),
+            "times_as_fast_as_pdfplumber": round(theirs / ms, 1),
+            "peak_mb": max(file["peak_mb"] for file in files.values()),
+        }
+    each = {path.name: {name: files[path.name]["ms_a_page"] for name, files in found.items()} for path in paths}
+    return result | {"ms_a_page_by_file": each}
+
+
+def _alone(read: Callable[[Path], int], paths: list[Path], runs: int) -> dict[str, dict[str, float]]:
     with multiprocessing.get_context("spawn").Pool(1) as alone:
-        ours = alone.apply(measured, (read_by_us, paths, runs))
-    with multiprocessing.get_context("spawn").Pool(1) as alone:
-        theirs = alone.apply(measured, (read_by_pdfplumber, paths, runs))
-    pages = sum(file["pages"] for file in ours.values())
-    ms, ms_theirs = _mean(ours), _mean(theirs)
-    return {
-        "pages": pages,
-        "ms_a_page": round(ms, 2),
-        "pdfplumber_ms_a_page": round(ms_theirs, 2),
-        "times_as_fast": round(ms_theirs / ms, 1),
-        "peak_mb": max(file["peak_mb"] for file in ours.values()),
-        "pdfplumber_peak_mb": max(file["peak_mb"] for file in theirs.values()),
-        "files": {name: file | {"pdfplumber_ms_a_page": theirs[name]["ms_a_page"]} for name, file in ours.items()},
-    }
+        found: dict[str, dict[str, float]] = alone.apply(measured, (read, paths, runs))
+    return found
 
 
 def _mean(files: dict[str, dict[str, float]]) -> float:

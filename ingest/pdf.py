@@ -49,8 +49,12 @@ def parse_pdf(
     password: str | None = None,
     on_page: OnPage | None = None,
     need_text: bool = True,
+    *,
+    objects: bool = True,
 ) -> ParsedDocument:
     """Read a text PDF, about 50 ms a page with its tables and figures. Only figures are rendered, in bounded size.
+
+    Without `objects`, text and boxes alone: a table is then lines of text, and a figure's labels too.
 
     Raises CorruptDocument, PasswordNeeded, InvalidInput (more than `max_pages`); NoText where no page has text, unless
     that is not needed.
@@ -58,13 +62,17 @@ def parse_pdf(
     with PDFIUM_LOCK:
         document = open_pdf(path, password)
     try:
-        title, raw_pages = _read(document, path.name, max_pages, on_page)
+        title, raw_pages = _read(document, path.name, max_pages, on_page, objects)
         with PDFIUM_LOCK:
             encrypted = raw.FPDF_GetSecurityHandlerRevision(document) >= 0
             dynamic = is_dynamic_form(document)
         pages, blocks = build_pages(raw_pages)
-        tables, figures, blocks = find_objects(document, pages, blocks, [page.drawing for page in raw_pages], _draw)
-        pages = rows_apart(pages, tables)
+        tables: tuple[Table, ...] = ()
+        figures: tuple[Figure, ...] = ()
+        if objects:
+            drawings = [page.drawing for page in raw_pages]
+            tables, figures, blocks = find_objects(document, pages, blocks, drawings, _draw)
+            pages = rows_apart(pages, tables)
     finally:
         with PDFIUM_LOCK:
             document.close()
@@ -114,7 +122,9 @@ def _not_opened(path: Path, error: pdfium.PdfiumError, password: str | None) -> 
     return CorruptDocument(f"{path.name} is not a PDF", hint="save it as PDF and add that")
 
 
-def _read(document: pdfium.PdfDocument, name: str, max_pages: int, on_page: OnPage | None) -> tuple[str, list[RawPage]]:
+def _read(
+    document: pdfium.PdfDocument, name: str, max_pages: int, on_page: OnPage | None, objects: bool
+) -> tuple[str, list[RawPage]]:
     with PDFIUM_LOCK:
         count = len(document)
         open_forms(document)
@@ -126,7 +136,7 @@ def _read(document: pdfium.PdfDocument, name: str, max_pages: int, on_page: OnPa
     pages = []
     for number in range(1, count + 1):
         with PDFIUM_LOCK:
-            pages.append(_read_page(document, number))
+            pages.append(_read_page(document, number, objects))
         if on_page is not None:
             on_page(number, count)
     return " ".join(title.split()), pages
@@ -142,20 +152,20 @@ def no_text(name: str, gaps: tuple[Gap, ...]) -> NoText:
     )
 
 
-def _read_page(document: pdfium.PdfDocument, number: int) -> RawPage:
+def _read_page(document: pdfium.PdfDocument, number: int, objects: bool) -> RawPage:
     try:
         page = document[number - 1]
     except pdfium.PdfiumError:
         return RawPage(number, *_LETTER, (), "the page is damaged")
     try:
-        return _read_open_page(page, number)
+        return _read_open_page(page, number, objects)
     except pdfium.PdfiumError:
         return RawPage(number, *_LETTER, (), "the page is damaged")
     finally:
         page.close()  # pdfium keeps an open page's text and images in memory
 
 
-def _read_open_page(page: pdfium.PdfPage, number: int) -> RawPage:
+def _read_open_page(page: pdfium.PdfPage, number: int, objects: bool) -> RawPage:
     width, height = page.get_size()
     textpage = page.get_textpage()
     try:
@@ -171,7 +181,7 @@ def _read_open_page(page: pdfium.PdfPage, number: int) -> RawPage:
     fragments = with_fields(page, fragments, read.frame)
     gap = "" if fragments else gap
     blank = not fragments and not gap and raw.FPDFPage_CountObjects(page) == 0
-    drawing = read_drawing(page) if fragments else Drawing()
+    drawing = read_drawing(page) if fragments and objects else Drawing()
     size = read.width, read.height
     return RawPage(number, width, height, fragments, gap, size, blank, drawing, boxes_at_edges(drawing, height))
 
