@@ -76,7 +76,7 @@ class Checker:
     def _report(self, found: Sequence[_Problem], left: Sequence[_Problem], repair: bool) -> CheckReport:
         keys = {problem.key for problem in left}
         mended = [problem.finding(True) for problem in found if problem.key not in keys]
-        documents = self.ledger.documents()
+        documents = self._readable()
         return CheckReport(
             documents=len(documents),
             chunks=sum(document.chunks for document in documents),
@@ -85,6 +85,13 @@ class Checker:
             repair=repair,
             findings=(*mended, *(problem.finding(False) for problem in left)),
         )
+
+    def _readable(self) -> list[Document]:
+        """None of a ledger whose damage lies where they are."""
+        try:
+            return self.ledger.documents()
+        except LibraryError:
+            return []
 
     # what is wrong
 

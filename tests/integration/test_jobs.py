@@ -90,6 +90,7 @@ def serving(library: Path) -> Iterator[str]:
             server.wait(20)
 
 
+@pytest.mark.timeout(400)
 def test_rest_through_a_real_server(tmp_path: Path) -> None:
     with serving(tmp_path / "library") as url, httpx.Client(base_url=url, timeout=60, trust_env=False) as http:
         with SAMPLES[0].open("rb") as file:
@@ -119,6 +120,7 @@ def test_rest_through_a_real_server(tmp_path: Path) -> None:
         assert len(http.get("/v1/documents").json()) == 2
 
 
+@pytest.mark.timeout(400)
 def test_detached_and_followed_without_a_server(tmp_path: Path) -> None:
     library, bad = tmp_path / "library", tmp_path / "bad.pdf"
     bad.write_bytes(b"%PDF-1.7 not really")
@@ -134,6 +136,7 @@ def test_detached_and_followed_without_a_server(tmp_path: Path) -> None:
     assert quaere(library, "jobs", "no-such-job").returncode == 3
 
 
+@pytest.mark.timeout(400)
 def test_a_changed_file_on_the_command_line(tmp_path: Path) -> None:
     library, file = tmp_path / "library", tmp_path / "terns.md"
     file.write_text("# Terns\n\nThe tern flies 22,000 km.\n")
@@ -146,6 +149,7 @@ def test_a_changed_file_on_the_command_line(tmp_path: Path) -> None:
     assert len(json.loads(quaere(library, "list", "--json").stdout)) == 2
 
 
+@pytest.mark.timeout(400)
 def test_ctrl_c_cancels_what_is_not_added(tmp_path: Path) -> None:
     library, large = tmp_path / "library", tmp_path / "large.md"
     large.write_text(
