@@ -40,8 +40,9 @@ async def test_exactly_three_read_only_tools_with_described_parameters() -> None
 async def test_private_adds_what_only_the_user_may_do() -> None:
     async with Client(make_server(FakeService(), private=True)) as client:
         names = {tool.name for tool in await client.list_tools()}
-    verbs = ("add", "list", "figure", "remove", "reindex", "health", "trace", "replies", "forget_replies")
-    verbs += ("check", "edit", "collections", "create_collection", "remove_collection")
+    verbs = ("list", "figure", "remove", "reindex", "health", "trace", "replies", "forget_replies")
+    verbs += ("check", "edit", "collections", "create_collection", "remove_collection", "submit", "jobs", "job")
+    verbs += ("watch", "cancel", "retry")
     operations = {f"library_{verb}" for verb in verbs}
     assert names == {"ask", "read_page", "search_passages"} | operations
 
