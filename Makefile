@@ -55,7 +55,7 @@ UV_LOCK := uv pip compile pyproject.toml --group build --universal --python-vers
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet
 lock:
 	$(UV_LOCK) -o requirements.lock
-	$(UV_LOCK) --extra dev --constraint requirements.lock -o requirements-dev.lock
+	$(UV_LOCK) --extra dev --extra ocr --constraint requirements.lock -o requirements-dev.lock
 	@! grep -nE '://|^-' requirements.lock requirements-dev.lock
 
 clean:

@@ -80,9 +80,11 @@ async def test_with_a_model_each_section_is_one_call_that_is_paid_for_once(folde
     assert {s.written_by for s in sections} == {"llm"}
     assert len(model["server"].requests) == len(sections)
     assert document.status == "ready"
-    await app.remove_document(document.id)
     await app.add_document(str(HERON))
     assert len(model["server"].requests) == len(sections)
+    await app.remove_document(document.id)  # its words stay in no kept reply, so they are asked for again
+    await app.add_document(str(HERON))
+    assert len(model["server"].requests) == 2 * len(sections)
     await app.aclose()
 
 
