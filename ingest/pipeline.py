@@ -112,9 +112,12 @@ class Ingestor:
 
     def check(self, request: JobRequest) -> None:
         """Raises InvalidInput where its metadata is none that its collection takes."""
-        if self.ledger.find_by_sha256(request.sha256) is None:
+        known = self.ledger.find_by_sha256(request.sha256)
+        if known is None:
             said = self._said(request)
             check_new(said, self.ledger.collection(said.collection))
+        elif request.metadata is not None:
+            self._once_described(known, request.metadata, merge=False)
 
     def _said(self, request: JobRequest) -> Metadata:
         """What is said of the document; an older version, where there is one, says what the request leaves open."""
@@ -168,14 +171,17 @@ class Ingestor:
             return self._redescribed(self.ledger.document(document.id), changes, merge=True)
 
     def _redescribed(self, document: Document, changes: Metadata, *, merge: bool) -> Document:
-        name = changes.collection if "collection" in changes.model_fields_set else document.collection
-        after = described(document, changes, self.ledger.collection(name), merge=merge)
+        after = self._once_described(document, changes, merge=merge)
         if after == document:
             return document
         self.ledger.put_document(after)
         if after.title != document.title:
             self._sync(after)  # of what is said of a document, the indexes hold only its title
         return after
+
+    def _once_described(self, document: Document, changes: Metadata, *, merge: bool) -> Document:
+        name = changes.collection if "collection" in changes.model_fields_set else document.collection
+        return described(document, changes, self.ledger.collection(name), merge=merge)
 
     def declare(self, collection: Collection) -> None:
         """Put it in place of the one of that name. Raises InvalidInput where a document of it would not fit."""
@@ -295,7 +301,7 @@ class Ingestor:
             os.replace(partial, target)
         except OSError as error:
             partial.unlink(missing_ok=True)
-            if error.filename == str(path):
+            if error.filename == str(path) and error.filename2 is None:  # both are named where the copy broke off
                 raise InvalidInput(f"{path.name} can't be read: {error.strerror}") from error
             raise LibraryError(
                 f"{path.name} could not be copied into the library: {error.strerror}",

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from core.errors import DocumentRefused, InvalidInput, QuaereError
+from core.errors import DocumentRefused, InvalidInput, LibraryError, QuaereError
 from core.formats import SUFFIXES
 from core.ledger import Ledger
 from core.ports import OnEvent
@@ -29,6 +29,7 @@ from ingest.run import Run, Stopped
 Summarise = Callable[[Document], Awaitable[Sequence[str]]]
 SEE_LOG = "the log of the Quaere process says more; `quaere retry` tries again"
 POLL_S = 0.2  # how long a wish to stop may go unnoticed while a language model writes
+RETRY_S = 2.0  # before the ledger is asked again after it failed
 _log = logging.getLogger(__name__)
 
 
@@ -177,11 +178,20 @@ class JobQueue:
     async def _work(self) -> None:
         while not self._closing:
             self._wake.clear()
-            waiting = self._ledger.unfinished_jobs() if self._may_run() else []
-            if waiting:
-                await self._run(*waiting[0])
-            else:
-                await self._wake.wait()
+            waiting: list[tuple[Job, JobRequest]] = []
+            try:
+                waiting = self._ledger.unfinished_jobs() if self._may_run() else []
+                if waiting:
+                    await self._run(*waiting[0])
+                    continue
+            except LibraryError as error:  # a full disk or a lost server must not end the queue
+                _log.warning("the queue waits: %s", error.message)
+                for job, _ in waiting[:1]:  # whoever waits for it is told; the ledger can't be, and it goes on later
+                    said = JobError(code=error.code, message=error.message, hint=error.hint)
+                    self._notify(_changed(job, state="failed", error=said))
+                await asyncio.sleep(RETRY_S)
+                continue
+            await self._wake.wait()
 
     async def _run(self, job: Job, request: JobRequest) -> None:
         running = self._running = _Running(_changed(job, state="running"))

@@ -22,9 +22,10 @@ from markupsafe import Markup
 
 from core.errors import NotFound, QuaereError
 from core.formats import SUFFIXES
+from core.metadata import parsed
 from core.ports import OnEvent, Service
 from core.settings import ServeSettings
-from core.types import Answer, Document, Event, Job
+from core.types import DEFAULT_COLLECTION, Answer, Document, Event, Filter, Job
 from ui import chat_format as show
 from ui.chat_format import Exchange
 from ui.running import Tools, stream
@@ -33,6 +34,7 @@ from ui.uploads import display_name
 HERE = Path(__file__).parent
 CONCURRENT = 32
 TICK_S = 1.0  # between two looks at the queue
+ALL_COLLECTIONS = "All collections"
 MAX_TURNS = 12  # of history, sent along with a question
 PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 
@@ -78,7 +80,19 @@ class Page:
             return str(show.error_box(error)), gr.update()
         return str(show.library(documents)), invitation(documents)
 
-    async def ask(self, question: str, conversation: Conversation) -> AsyncIterator[tuple[Any, ...]]:
+    async def conditions(self) -> tuple[Update, Update]:
+        """Outputs: the row of conditions, shown where there is anything to choose by, and its collections."""
+        try:
+            names = [found.name for found in await self._service.collections()]
+            tagged = any(document.tags for document in await self._service.list_documents())
+        except QuaereError:  # the list beside it says what is wrong
+            return gr.skip(), gr.skip()
+        choices = [(ALL_COLLECTIONS, ""), *((name, name) for name in names)]
+        return gr.update(visible=tagged or names != [DEFAULT_COLLECTION]), gr.update(choices=choices)
+
+    async def ask(
+        self, question: str, conversation: Conversation, collection: str = "", tags: str = ""
+    ) -> AsyncIterator[tuple[Any, ...]]:
         """Outputs: the conversation, its messages, the question's box."""
         question = question.strip()
         if not question:
@@ -89,7 +103,8 @@ class Page:
 
         async def call(on_event: OnEvent) -> Answer:
             turns = show.history(earlier)[-MAX_TURNS:]
-            return await self._tools.ask(question, history=turns, on_event=on_event)
+            filters = parsed(Filter, {"collection": collection or "", "tags": tags_of(tags)})
+            return await self._tools.ask(question, filters=filters, history=turns, on_event=on_event)
 
         try:
             async for event in stream(call):
@@ -170,6 +185,11 @@ class Page:
         return str(notice), *await self.open()
 
 
+def tags_of(text: str) -> tuple[str, ...]:
+    """'new, fees' as two tags."""
+    return tuple(tag.strip() for tag in (text or "").split(",") if tag.strip())
+
+
 def advance(exchange: Exchange, event: Event | Answer) -> Exchange:
     if isinstance(event, Answer):
         return replace(exchange, answer=event, steps=event.trace or exchange.steps)
@@ -226,11 +246,13 @@ def make_chat(service: Service, tools: Tools) -> gr.Blocks:
         with gr.Row(elem_id="main"):
             with gr.Column(scale=7, min_width=360):
                 chat, box = _conversation()
+                conditions, collection, tags = _conditions()
             with gr.Column(scale=5, min_width=360, elem_id="panel"):
                 tabs, source, library = _panel()
-        _wire_questions(page, conversation, chat, box, source, tabs)
+        _wire_questions(page, conversation, chat, box, source, tabs, [collection, tags])
         _wire_library(page, library, chat)
         blocks.load(page.open, None, [library.documents, chat], **PRIVATE)
+        blocks.load(page.conditions, None, [conditions, collection], **PRIVATE)
     blocks.queue(default_concurrency_limit=CONCURRENT)
     return blocks
 
@@ -258,6 +280,13 @@ def _conversation() -> tuple[gr.Chatbot, gr.Textbox]:
         container=False,
     )
     return chat, box
+
+
+def _conditions() -> tuple[gr.Row, gr.Dropdown, gr.Textbox]:
+    with gr.Row(elem_id="conditions", visible=False) as row:
+        collection = gr.Dropdown([(ALL_COLLECTIONS, "")], value="", label="Collection", elem_id="collection")
+        tags = gr.Textbox(label="Tags", placeholder="any of these, with commas between", elem_id="tags", max_lines=1)
+    return row, collection, tags
 
 
 @dataclass(frozen=True)
@@ -305,12 +334,18 @@ def _wire_library(page: Page, library: _Library, chat: gr.Chatbot) -> None:
 
 
 def _wire_questions(
-    page: Page, conversation: gr.State, chat: gr.Chatbot, box: gr.Textbox, source: gr.HTML, tabs: gr.Tabs
+    page: Page,
+    conversation: gr.State,
+    chat: gr.Chatbot,
+    box: gr.Textbox,
+    source: gr.HTML,
+    tabs: gr.Tabs,
+    conditions: list[gr.Dropdown | gr.Textbox],
 ) -> None:
     shown = [conversation, chat, box]
-    asked = box.submit(page.ask, [box, conversation], shown, **PRIVATE)
+    asked = box.submit(page.ask, [box, conversation, *conditions], shown, **PRIVATE)
     example = chat.example_select(_example, None, box, **PRIVATE)
-    example_asked = example.then(page.ask, [box, conversation], shown, **PRIVATE)
+    example_asked = example.then(page.ask, [box, conversation, *conditions], shown, **PRIVATE)
     for run in (asked, example_asked):
         run.success(page.open_first, conversation, [source, tabs], **PRIVATE)
         run.failure(stopped, conversation, shown, **PRIVATE)

@@ -72,7 +72,9 @@ async def test_adding_to_a_full_disk(disk: Path, tmp_path: Path, leave: int) -> 
         await app.add_document(str(sample))
         await fresh.add_document(str(sample))
     assert (await app.check()).findings == ()
-    assert contents(app, settings) == contents(fresh, whole)
+    held, wanted = contents(app, settings), contents(fresh, whole)
+    del held["incoming"], wanted["incoming"]  # a job that failed keeps its file, to be tried again
+    assert held == wanted
     await app.aclose()
     await fresh.aclose()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -19,14 +19,18 @@ from core.ledger.schema import metadata
 from core.types import (
     Cell,
     Chunk,
+    Collection,
     Document,
+    FieldSpec,
     Figure,
+    Filter,
     Gap,
     Job,
     JobError,
     JobRequest,
     Metadata,
     Page,
+    Selection,
     Span,
     Table,
     TableRow,
@@ -399,6 +403,60 @@ class LedgerContract:
         assert dump(ledger_url) == alone and ledger.read_from("/other") is None
         ledger.publish(new, "/other")
         assert ledger.read_from(path) == (new, 2)
+
+    # collections and filters
+
+    def test_collections_and_what_is_said_of_documents_come_back(self, ledger: Ledger) -> None:
+        fields = (FieldSpec(name="país", allowed=("Perú",), required=True), FieldSpec(name="n", type="number"))
+        notes = Collection(name="notes", title="ñ", fields=fields, review_undated=True)
+        ledger.put_collection(notes.model_copy(update={"fields": ()}))
+        ledger.put_collection(notes)
+        assert ledger.collections() == [Collection(name="default"), notes]
+        said = {"collection": "notes", "tags": ("ñ", "x"), "language": "es", "fields": {"país": "Perú", "n": 2.0}}
+        dated = a_document("a", **said, published_at="2024-02-29", valid_until="2025-01-01")
+        undated = a_document("b", collection="notes", fields={"n": (1.0, 2.0), "b": True})
+        ledger.put_document(dated)
+        ledger.put_document(undated)
+        assert ledger.documents() == [dated, undated.model_copy(update={"needs_review": True})]
+        with pytest.raises(InvalidInput, match="2 documents"):
+            ledger.delete_collection("notes")
+        with pytest.raises(InvalidInput, match="default, notes"):
+            ledger.collection("note")
+        for document in (dated, undated):
+            ledger.delete_document(document.id)
+        ledger.delete_collection("notes")
+        assert ledger.collections() == [Collection(name="default")]
+
+    def test_filters_select_documents(self, ledger: Ledger) -> None:
+        ledger.put_collection(Collection(name="notes", fields=(FieldSpec(name="n", type="number"),)))
+        today = date(2025, 1, 1)
+        assert ledger.select(Filter(), today) == Selection()
+        a = a_document("a", collection="notes", fields={"n": 2.0}, tags=("x",), valid_until="2024-12-31")
+        b = a_document("b", collection="notes", fields={"n": 3.0}, published_at="2024-06-01", valid_until="2025-01-01")
+        c = a_document("c", tags=("x", "y"), language="de")
+        for document in (a, b, c):
+            ledger.put_document(document)
+        ids = {letter: a_document(letter).id for letter in "abc"}
+        for filters, wanted in (
+            (Filter(), "bc"),
+            (Filter(as_of=date(2024, 12, 31), tags=("x",)), "ac"),
+            (Filter(tags=("y", "z")), "c"),
+            (Filter(collection="notes"), "b"),
+            (Filter(collection="notes", include_expired=True), "ab"),
+            (Filter(fields={"n": (2, 3)}, include_expired=True), "ab"),
+            (Filter(fields={"n": 4}), ""),
+            (Filter(language="de"), "c"),
+            (Filter(published_from=date(2024, 6, 1), published_to=date(2024, 6, 1)), "b"),
+            (Filter(documents=("a.pdf", ids["c"][:8]), include_expired=True), "ac"),
+        ):
+            assert ledger.select(filters, today).documents == tuple(ids[letter] for letter in wanted), filters
+        assert ledger.select(Filter(), today).expired == ("a.pdf (valid until 2024-12-31)",)
+        assert ledger.select(Filter(include_expired=True), today).documents is None
+
+    def test_a_title_given_later_leaves_the_embedded_one(self, ledger: Ledger) -> None:
+        add(ledger, a_document("a"))
+        ledger.put_document(a_document("a", title="new"))
+        assert (ledger.document("a.pdf").title, ledger.embedded_title(a_document("a").id)) == ("new", "Paper a")
 
     # small things by key
 

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from core.errors import EmbeddingChanged, LibraryBusy, LibraryError, NotFound
-from core.types import Document, Event
+from core.types import Collection, Document, Event, FieldSpec, Filter, Metadata
 from mcp_tools import library as library_module
 from mcp_tools.door import Door, Owner, owner_path, read_owner, write_owner
 from mcp_tools.library import Library
@@ -80,6 +80,16 @@ async def test_the_second_is_a_guest_of_the_first(tmp_path: Path) -> None:
         assert await owner.list_documents() == await guest.list_documents()
         assert (await guest.read_page(added.id, 1))[1] == PNG
         assert (await guest.search_passages("x", top_k=1)).passages[0].page == 2
+        described = await guest.edit_document("tunnels.pdf", Metadata(tags=("x",), published_at=None))
+        assert described.tags == ("x",)
+        assert service.calls[-1][1][1].model_fields_set == {"tags", "published_at"}  # type: ignore[index]
+        again = await guest.add_document("/papers/tunnels.pdf", metadata=Metadata(language="de"))
+        assert again.language == "de" and again.id == added.id
+        notes = await guest.create_collection(Collection(name="notes", fields=(FieldSpec(name="country"),)))
+        assert notes in await guest.collections() and await guest.remove_collection("notes") == notes
+        await guest.list_documents(Filter(tags=("x",)))
+        assert service.calls[-1] == ("list_documents", Filter(tags=("x",)))
+        added = (await guest.list_documents())[-1]
         assert await guest.remove_document("tunnels.pdf") == added
         assert await guest.reindex() == await guest.health() == await owner.health()
         assert await guest.trace("t") == '{"trace_id": "t-1"}'

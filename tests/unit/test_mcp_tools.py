@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import date
 from typing import Any
 
 import mcp_types
@@ -11,7 +12,7 @@ import pytest
 from fastmcp import Client
 
 from core.errors import InvalidInput, LLMUnavailable, NotFound, NothingIngested, QuaereError
-from core.types import Answer, Event, PageView, SearchResult, Turn
+from core.types import Answer, Event, Filter, PageView, SearchResult, Turn
 from mcp_tools.client import ToolClient
 from mcp_tools.server import make_server
 from tests.support.fake_service import PNG, QUOTE, FakeService
@@ -103,6 +104,50 @@ async def test_lists_are_taken_as_clients_send_them(sent: object, got: tuple[str
     result = await raw(service, "search_passages", query="x", documents=sent)
     assert not result.is_error, text_of(result)
     assert service.calls[0][1]["documents"] == got  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("sent", "got"),
+    [
+        (
+            {"collection": "a", "tags": ["x"], "fields": {"n": 1}},
+            Filter(collection="a", tags=("x",), fields={"n": 1.0}),
+        ),
+        ('{"tags": "x", "as_of": "2024-02-29"}', Filter(tags=("x",), as_of=date(2024, 2, 29))),
+        ({"fields": '{"country": ["Spain", "Peru"]}'}, Filter(fields={"country": ("Spain", "Peru")})),
+        ({"collection": None, "as_of": ""}, Filter()),
+        ("", Filter()),
+        (None, Filter()),
+    ],
+)
+@pytest.mark.parametrize(("tool", "asked"), [("ask", "question"), ("search_passages", "query")])
+async def test_filters_are_taken_as_clients_send_them(tool: str, asked: str, sent: object, got: Filter) -> None:
+    service = FakeService()
+    result = await raw(service, tool, **{asked: "x"}, filters=sent)
+    assert not result.is_error, text_of(result)
+    assert service.calls[0][1]["filters"] == got  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("sent", "says"),
+    [
+        ({"colection": "a"}, "filters.colection: Extra inputs are not permitted"),
+        ("{", "filters: no JSON object"),
+        ({"as_of": 2024}, "filters.as_of: 2024 is no day"),
+        ({"published_from": "2024-02-02", "published_to": "2024-02-01"}, "filters: published_from 2024-02-02 is after"),
+    ],
+)
+async def test_bad_filters_are_named(sent: object, says: str) -> None:
+    result = await raw(FakeService(), "ask", question="x", filters=sent)
+    assert result.is_error and text_of(result).startswith(says)
+
+
+async def test_filters_pass_the_client_unchanged() -> None:
+    service, filters = FakeService(), Filter(tags=("x",), fields={"n": (1.0, 2.0), "b": True}, as_of=date(2024, 1, 1))
+    async with ToolClient(make_server(service)) as tools:
+        await tools.ask("x", filters=filters)
+        await tools.search_passages("x", filters=filters)
+    assert [call["filters"] for _, call in service.calls] == [filters, filters]  # type: ignore[index]
 
 
 async def test_history_as_json_text() -> None:

@@ -111,6 +111,26 @@ async def test_search(http: httpx.AsyncClient) -> None:
     assert reply.json()["passages"][0]["document"] == "bridges.pdf"
 
 
+async def test_filters_metadata_and_collections(http: httpx.AsyncClient, service: Uploads) -> None:
+    body = {"filters": {"tags": ["x"], "fields": {"n": 1}}}
+    assert (await http.post("/v1/search", json={"query": "bridge"} | body)).status_code == 200
+    assert (await http.post("/v1/ask", json={"question": "When?"} | body)).status_code == 200
+    assert [call["filters"].tags for _, call in service.calls] == [("x",), ("x",)]  # type: ignore[index]
+    wrong = await http.post("/v1/ask", json={"question": "When?", "filters": {"as_of": "soon"}})
+    assert wrong.status_code == 422 and "filters.as_of" in error_of(wrong)["message"]
+    said = {"metadata": '{"tags": ["new"], "published_at": "2024-02-29"}'}
+    added = await http.post("/v1/documents", files=[pdf("a.pdf")], params=said)
+    assert added.json()[0]["tags"] == ["new"] and added.json()[0]["published_at"] == "2024-02-29"
+    assert (await http.post("/v1/documents", files=[pdf("a.pdf")], params={"metadata": "{"})).status_code == 422
+    edited = await http.patch("/v1/documents/a.pdf", json={"language": "DE"})
+    assert (edited.json()["language"], edited.json()["tags"]) == ("de", ["new"])
+    declared = {"name": "notes", "fields": [{"name": "country", "required": True}]}
+    assert (await http.post("/v1/collections", json=declared)).status_code == 201
+    assert [found["name"] for found in (await http.get("/v1/collections")).json()] == ["default", "notes"]
+    assert (await http.post("/v1/collections", json={"name": "a b"})).status_code == 422
+    assert (await http.delete("/v1/collections/notes")).json()["name"] == "notes"
+
+
 async def test_a_page_and_its_image(http: httpx.AsyncClient) -> None:
     page = await http.get("/v1/documents/bridges.pdf/pages/2")
     assert page.json()["page"] == 2
