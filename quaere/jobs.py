@@ -96,8 +96,9 @@ class JobQueue:
             same = self._unfinished_like(job, request)
             if same is not None:
                 self._drop(request)
-                return same
-            self._ledger.add_job(job, request)
+                job = same  # left by a process that ended, perhaps, and then nobody works on it yet
+            else:
+                self._ledger.add_job(job, request)
         self.begin()
         return job
 
