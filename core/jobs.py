@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.errors import Cancelled, NotFound, rebuild
 from core.ports import OnEvent, Service
-from core.types import Document, Event, Job, Metadata, Replace
+from core.types import Document, Event, Filter, Job, Metadata, Replace
 
 
 async def add_and_wait(
@@ -34,10 +34,15 @@ async def document_of(service: Service, job: Job) -> Document:
         raise rebuild(job.error.code, job.error.message, job.error.hint)
     if job.state == "cancelled":
         raise Cancelled(f"adding {job.name} was cancelled", hint=f"`quaere retry {job.id[:8]}` begins again")
-    for document in await service.list_documents():
+    gone = NotFound(f"{job.name} was added, and removed since")
+    try:
+        found = await service.list_documents(Filter(documents=(job.document_id,), include_expired=True))
+    except NotFound:
+        raise gone from None
+    for document in found:
         if document.id == job.document_id:
             return document
-    raise NotFound(f"{job.name} was added, and removed since")
+    raise gone
 
 
 def as_ingest(job: Job) -> Event:

@@ -355,9 +355,10 @@ class App:
         return found.documents or ()
 
     def _selected(self, selection: Selection) -> list[Document]:
-        library = self._ledger.documents()
-        wanted = None if selection.documents is None else set(selection.documents)
-        return [document for document in library if wanted is None or document.id in wanted]
+        if selection.documents is None:
+            return self._ledger.documents()
+        found = self._ledger.documents_by_id(selection.documents)
+        return [found[item] for item in selection.documents if item in found]
 
     def _is_embedder(self) -> bool:
         return self._ledger.meta("embedder") == self._embedder.fingerprint

@@ -79,8 +79,7 @@ class JobQueue:
     async def submit(self, path: Path, name: str, metadata: Metadata | None, upload: bool, replace: Replace) -> Job:
         name = clean(name or path.name).replace("\n", " ").strip()[:200] or "document"
         collection = (metadata or Metadata()).collection
-        alike = [d for d in self._ledger.documents() if (d.name, d.collection) == (name, collection)]
-        if replace == "name" and len(alike) > 1:
+        if replace == "name" and self._ledger.count_named(name, collection) > 1:
             raise InvalidInput(f"several documents are called {name}", hint="remove those that are out of date")
         job = _new_job(name)
         file = job.id + (path.suffix.lower() if path.suffix.lower() in SUFFIXES else "")

@@ -115,6 +115,11 @@ class Ledger:
         there = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
         return f"there is: {there}" if names else "it is empty"
 
+    def count_named(self, name: str, collection: str) -> int:
+        """Documents of that display name in that collection."""
+        wanted = (t.documents.c.name == name) & (t.documents.c.collection == collection)
+        return int(self._scalar(select(func.count()).select_from(t.documents).where(wanted)))
+
     def find_by_sha256(self, sha256: str) -> Document | None:
         found = self._documents(t.documents.c.sha256 == sha256)
         return found[0] if found else None
@@ -257,7 +262,10 @@ class Ledger:
         wanted = wanted_fields(filters, self.collections())
         named = self._named(filters.documents)
         day = (filters.as_of or today).isoformat()
-        rows = [row for row in self._rows(_candidates(filters)) if _fits(row, filters, named, wanted)]
+        candidates = _candidates(filters)
+        if named is not None and len(named) <= _MANY:
+            candidates = candidates.where(t.documents.c.id.in_(named))
+        rows = [row for row in self._rows(candidates) if _fits(row, filters, named, wanted)]
         expired = [] if filters.include_expired else [row for row in rows if (row["valid_until"] or day) < day]
         gone = {row["id"] for row in expired}
         open_to_all = filters == Filter(include_expired=filters.include_expired, as_of=filters.as_of)
