@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from agents.pictured import boxes_of, figure_of
 from core.ledger import Ledger
-from core.text import sentences
-from core.types import Citation, PageBoxes, Passage, Span
+from core.text import sentences, spans_within
+from core.types import Citation, PageBoxes, Passage
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def sentences_of(passages: Sequence[Passage], shortest: int = 12) -> list[Senten
 def cite(sentence: Sentence, number: int, ledger: Ledger) -> Citation:
     """The citation of a sentence. Its quote is read from the stored page, so it is verbatim by construction."""
     passage, owner = sentence.passage, sentence.passage.document_id
-    spans = _spans_within(passage.spans, sentence.start, sentence.end)
+    spans = spans_within(passage.spans, sentence.start, sentence.end)
     pages = {span.page: ledger.page(owner, span.page) for span in spans}
     quote = "\n".join(pages[span.page].text[span.start : span.end] for span in spans)
     highlights = tuple(

@@ -28,7 +28,10 @@ def ask_for_json(request: dict[str, Any], mode: Mode, model: type[BaseModel]) ->
     said, words = last["content"], instruction(model)
     content = f"{said}\n\n{words}" if isinstance(said, str) else [*said, {"type": "text", "text": words}]
     asked = request | {"messages": [*before, last | {"content": content}]}
-    return asked | {"response_format": {"type": "json_object"}} if mode == "json_object" else asked
+    if mode == "prompt":
+        return asked
+    schema = {"schema": model.model_json_schema()} if mode == "json_object_schema" else {}
+    return asked | {"response_format": {"type": "json_object", **schema}}
 
 
 def instruction(model: type[BaseModel]) -> str:
