@@ -108,10 +108,25 @@ def _in_turns(sentences: Sequence[Sentence], limit: int) -> list[Sentence]:
 def _overlap(weights: dict[str, float], sentence: Sentence) -> float:
     """Share of the question's idf weight that stands in the sentence, 0 to 1."""
     total = sum(weights.values()) or 1.0
+    said = set(tokenise(_spoken(sentence)))
+    return sum(weights[term] for term in said if term in weights) / total
+
+
+def _spoken(sentence: Sentence) -> str:
+    """What it says with what belongs to it: a caption what its figure shows, a table's row its columns' names."""
     text, passage = sentence.text, sentence.passage
-    if passage.described and text in passage.best_child:  # a caption speaks for what its figure shows
-        text = f"{text}\n{passage.described}"
-    return sum(weights[term] for term in set(tokenise(text)) if term in weights) / total
+    if not (passage.described or passage.rows) or text not in passage.best_child:
+        return text
+    if passage.described:
+        return f"{text}\n{passage.described}"
+    caption, *rows = passage.rows.split("\n")
+    cells = set(tokenise(text))
+    nearest = max(rows, key=lambda row: len(cells & set(tokenise(row))), default="")
+    return f"{text}\n{caption}\n{nearest}"
+
+
+def _is_row(sentence: Sentence) -> bool:
+    return bool(sentence.passage.rows) and sentence.text in sentence.passage.best_child
 
 
 def _context(sentences: Sequence[Sentence], lexical: Scores) -> Scores:
@@ -125,10 +140,8 @@ def _context(sentences: Sequence[Sentence], lexical: Scores) -> Scores:
 
 def _coverage(weights: dict[str, float], passages: Sequence[Passage]) -> float:
     total = sum(weights.values()) or 1.0
-    shares = [
-        sum(weights[t] for t in set(tokenise(f"{p.title} {p.section} {p.text} {p.described}")) if t in weights) / total
-        for p in passages
-    ]
+    found = [set(tokenise(f"{p.title} {p.section} {p.text} {p.described} {p.rows}")) for p in passages]
+    shares = [sum(weights[term] for term in terms if term in weights) / total for terms in found]
     return max(shares, default=0.0)
 
 
@@ -144,10 +157,10 @@ def _priors(question: str, sentences: Sequence[Sentence], passages: Sequence[Pas
         value += 0.12 if s.text in s.passage.best_child else 0.0
         value += 0.12 if number and re.search(r"\d", s.text) else 0.0
         value += 0.15 if reason and _REASON.search(s.text) else 0.0
-        value -= 0.0 if _ENDED.search(s.text) else 0.2  # a title, an address, a row of a table
+        value -= 0.0 if _ENDED.search(s.text) or _is_row(s) else 0.2  # a title, an address
         value += 0.15 if duration and _DURATION.search(s.text) else 0.0
         value += 0.06 if name and re.search(r"\b[A-Z]\w+", s.text[1:]) else 0.0
-        values.append(value - (0.1 if len(s.text) > 500 or len(s.text) < 30 else 0.0))
+        values.append(value - (0.1 if len(s.text) > 500 or (len(s.text) < 30 and not _is_row(s)) else 0.0))
     return np.array(values)
 
 

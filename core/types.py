@@ -368,6 +368,9 @@ class Passage(Frozen):
     described: str = Field(
         default="", description="by a vision model, of the figure whose caption was found: no words of the document"
     )
+    rows: str = Field(
+        default="", description="of the table that was found: caption, and each row with its columns' names; not quoted"
+    )
     score: float = Field(description="fused score, higher is better, no fixed range")
     channels: tuple[ChannelHit, ...] = ()
 

@@ -101,6 +101,7 @@ def passage_of(
         spans=parent.spans,
         best_child=child.text,
         described=child.indexed if child.kind == "description" else "",
+        rows=child.indexed if child.kind == "table" else "",
         score=score,
         channels=hits.get(child.id, ()),
     )
