@@ -5,21 +5,18 @@ The program kills itself just before or just after a step, each time at the next
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from quaere.build import build
 from tests.support.embedder import HashEmbedder
+from tests.support.killing import run
 from tests.support.library_contract import contents, settings_for
 
 pytestmark = pytest.mark.integration
-ROOT = Path(__file__).parents[2]
 NOTE = "\n\n".join(f"# Part {n}\n\nStation {n} of the harbour was read at noon for {n + 7} days." for n in range(6))
 ADDING = [
     ("ingest.pipeline.Ingestor", "take"),
@@ -45,54 +42,6 @@ REINDEXING = [
     ("core.ledger.Ledger", "set_meta"),
 ]
 
-PROGRAM = """
-import asyncio, os, pkgutil, signal, sys
-from pathlib import Path
-from quaere.build import build
-from tests.support.embedder import HashEmbedder
-from tests.support.library_contract import settings_for
-
-folder, task, where, step, moment = sys.argv[1:]
-armed = [False]
-
-def killing(work):
-    def killed(*args, **kwargs):
-        if armed[0] and moment == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
-        result = work(*args, **kwargs)
-        if armed[0] and moment == "after":
-            os.kill(os.getpid(), signal.SIGKILL)
-        return result
-    return killed
-
-async def main():
-    if where:
-        owner = pkgutil.resolve_name(where)
-        setattr(owner, step, killing(getattr(owner, step)))
-    embedder = HashEmbedder("other", size=96) if task == "reindex" else HashEmbedder()
-    armed[0] = step not in ("sync", "set_meta", "unlink")  # which opening does too
-    app = build(settings_for(Path(folder, "library")), embedder)
-    armed[0] = True
-    if task == "add":
-        for name in ("one.md", "two.md"):
-            await app.add_document(str(Path(folder, name)))
-    elif task == "remove":
-        for document in await app.list_documents():
-            if document.name == "two.md":
-                await app.remove_document(document.id)
-    else:
-        await app.reindex()
-    armed[0] = False
-    await app.aclose()
-
-asyncio.run(main())
-"""
-
-
-async def run(folder: Path, task: str, where: str = "", step: str = "", moment: str = "") -> int:
-    arguments = [sys.executable, "-c", PROGRAM, str(folder), task, where, step, moment]
-    return (await asyncio.to_thread(subprocess.run, arguments, cwd=ROOT)).returncode
-
 
 def write(folder: Path) -> Path:
     for n, name in enumerate(("one.md", "two.md")):
@@ -100,11 +49,11 @@ def write(folder: Path) -> Path:
     return folder
 
 
-async def killed_everywhere(folder: Path, task: str, steps: list[tuple[str, str]]) -> None:
-    codes = [await run(folder, task, *step, moment) for step in steps for moment in ("before", "after")]
+def killed_everywhere(folder: Path, task: str, steps: list[tuple[str, str]]) -> None:
+    codes = [run(folder, task, *step, moment) for step in steps for moment in ("before", "after")]
     # What an earlier run has done is not done again, and so not every moment comes.
     assert codes.count(-signal.SIGKILL) >= len(steps) and set(codes) <= {0, -signal.SIGKILL}
-    assert await run(folder, task) == 0
+    assert run(folder, task) == 0
 
 
 async def same(folder: Path, names: tuple[str, ...], embedder: HashEmbedder) -> None:
@@ -122,18 +71,18 @@ async def same(folder: Path, names: tuple[str, ...], embedder: HashEmbedder) -> 
 @pytest.mark.timeout(600)
 async def test_a_kill_in_each_stage_leaves_no_trace(tmp_path: Path) -> None:
     folder = write(tmp_path)
-    await killed_everywhere(folder, "add", ADDING)
+    killed_everywhere(folder, "add", ADDING)
     await same(folder, ("one.md", "two.md"), HashEmbedder())
     for step in REMOVING:
         for moment in ("before", "after"):
-            assert await run(folder, "remove", *step, moment) == -signal.SIGKILL
-            assert await run(folder, "remove") == 0
+            assert run(folder, "remove", *step, moment) == -signal.SIGKILL
+            assert run(folder, "remove") == 0
             await same(folder, ("one.md",), HashEmbedder())
-            assert await run(folder, "add") == 0
+            assert run(folder, "add") == 0
     for step in REINDEXING:
         for moment in ("before", "after"):
-            await run(folder, "reindex", *step, moment)
-    assert await run(folder, "reindex") == 0
+            run(folder, "reindex", *step, moment)
+    assert run(folder, "reindex") == 0
     app = build(settings_for(folder / "library"), HashEmbedder("other", size=96))
     assert (await app.check()).findings == ()
     await app.aclose()

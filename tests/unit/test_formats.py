@@ -7,10 +7,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, text
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import MetaData, create_engine, text
 
 from core.errors import CorruptDocument, DocumentRefused, PasswordNeeded, QuaereError
 from core.ledger import Ledger
+from core.ledger.engine import MIGRATIONS
 from core.types import Answer
 from ingest.formats.reader import format_of, reader_of
 from quaere.app import App
@@ -171,25 +174,36 @@ async def test_a_refused_file_leaves_nothing(app: App, tmp_path: Path) -> None:
     assert contents(app, settings) == before
 
 
+def as_of_the_first_version(ledger: Path) -> None:
+    """The same rows in the tables and columns of the first version alone."""
+    now = create_engine(f"sqlite:///{ledger}")
+    old = create_engine(f"sqlite:///{ledger.with_name('old.db')}")
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    tables = MetaData()
+    with now.begin() as whole, old.begin() as first:
+        config.attributes["connection"] = first
+        command.upgrade(config, "0001")
+        tables.reflect(first)
+        for table in tables.sorted_tables:
+            if table.name != "alembic_version":
+                columns = ", ".join(column.name for column in table.columns)
+                rows = whole.execute(text(f"SELECT {columns} FROM {table.name}")).mappings().all()
+                if rows:
+                    first.execute(table.insert(), [dict(row) for row in rows])
+    now.dispose()
+    old.dispose()
+    for suffix in ("-wal", "-shm"):
+        ledger.with_name(ledger.name + suffix).unlink(missing_ok=True)
+    ledger.with_name("old.db").replace(ledger)
+
+
 async def test_a_library_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
     settings = settings_for(tmp_path / "library")
     first = build(settings, HashEmbedder())
     await first.add_document(str(SAMPLES[0]))
     await first.aclose()
-    engine = create_engine(f"sqlite:///{settings.library / 'ledger.db'}")
-    with engine.begin() as connection:
-        for column in ("documents.format", "pages.anchors", "pages.ocr"):
-            table, name = column.split(".")
-            connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
-        for column in ("prompt", "stored_at"):
-            connection.execute(text(f"ALTER TABLE replies DROP COLUMN {column}"))
-        for column in ("documents.tables", "documents.figures", "chunks.kind", "chunks.indexed"):
-            table, name = column.split(".")
-            connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
-        for name in ("summaries", "tables", "figures"):
-            connection.execute(text(f"DROP TABLE {name}"))
-        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
-    engine.dispose()
+    as_of_the_first_version(settings.library / "ledger.db")
     again = Ledger.open(f"sqlite:///{settings.library / 'ledger.db'}")
     document = again.documents()[0]
     page = again.page(document.id, 1)
