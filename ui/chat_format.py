@@ -272,9 +272,10 @@ def library(documents: Sequence[Document]) -> Markup:
 
 
 def held(document: Document) -> str:
-    """'15 pages, 4 tables, 5 figures'."""
+    """'15 pages, 4 tables, 5 figures · #vision #classic'."""
     counts = ((document.pages, "page"), (document.tables, "table"), (document.figures, "figure"))
-    return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n or word == "page")
+    said = ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n or word == "page")
+    return " · ".join(part for part in (said, " ".join(f"#{tag}" for tag in document.tags)) if part)
 
 
 def _document(document: Document) -> Markup:
