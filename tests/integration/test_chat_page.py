@@ -149,7 +149,7 @@ async def browsing(url: str, width: int = 1280) -> AsyncIterator[Page]:
         faults: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: faults.append(str(error)))
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(60_000)
         await page.goto(url)
         await page.wait_for_selector("#library .q-library, #library .q-empty")
         yield page
