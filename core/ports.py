@@ -27,11 +27,36 @@ from core.types import (
 )
 
 Vectors = NDArray[np.float32]
+SparseVector = tuple[NDArray[np.int32], NDArray[np.float32]]
+"""(indices, weights) of the terms that are not zero, (nnz,) each; indices ascending, each once, weights above 0."""
 OnEvent = Callable[[Event], Awaitable[None]]
+
+
+class SparseEncoder(Protocol):
+    """Text to weights over a vocabulary of learned terms; the score of a pair is the dot product, higher is better.
+
+    It belongs to an embedder and shares its loaded model and its lock.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """Names model, revision and how many terms are kept; vectors of two fingerprints can't be compared."""
+
+    def passages(self, texts: Sequence[str]) -> list[SparseVector]:
+        """One vector a text, in the order of the texts."""
+
+    def query(self, text: str) -> SparseVector: ...
+
+    def both(self, texts: Sequence[str]) -> tuple[Vectors, list[SparseVector]]:
+        """The embedder's `passages` and these, in one pass through the model where it gives both at once."""
 
 
 class Embedder(Protocol):
     """Text to unit vectors. Implementations are thread-safe; on the CPU they run one batch at a time."""
+
+    @property
+    def sparse(self) -> SparseEncoder | None:
+        """None for a model that gives dense vectors only."""
 
     @property
     def fingerprint(self) -> str:

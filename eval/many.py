@@ -47,6 +47,7 @@ class HashedWords:
     """Words hashed to a vector: fast, and the same everywhere."""
 
     fingerprint = f"hashed words/{_DIMENSION}"
+    sparse = None
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         return np.stack([self.query(text) for text in texts])

@@ -20,6 +20,7 @@ class MiniLM:
     """384 dimensions, English, 256 tokens: what is longer is embedded by its beginning."""
 
     fingerprint = "chroma-onnx/all-MiniLM-L6-v2/384"
+    sparse = None
 
     def __init__(self) -> None:
         self._model = ONNXMiniLM_L6_V2()

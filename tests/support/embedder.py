@@ -13,6 +13,8 @@ from core.terms import tokenise
 
 
 class HashEmbedder:
+    sparse = None
+
     def __init__(self, name: str = "hash", log: Path | None = None, size: int = 64) -> None:
         self.fingerprint = f"{name}/{size}"
         self._size = size
