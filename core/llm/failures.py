@@ -14,13 +14,14 @@ from urllib.parse import urlsplit
 import httpx2
 import openai
 
-from core.errors import LLMBadReply, LLMError, LLMNotConfigured, LLMRejected, LLMTooLong, LLMUnavailable
+from core.errors import LLMBadReply, LLMNotConfigured, LLMRejected, LLMTooLong, LLMUnavailable, QuaereError
 from core.settings import Endpoint
 from core.types import Usage
 
 RETRIED = frozenset({429, 500, 502, 503, 504})
 _TOO_LONG = re.compile(r"context|too (long|large|many tokens)|exceed|maximum.{0,20}(length|tokens)", re.IGNORECASE)
 _WINDOW = re.compile(r"(?:context|window|n_ctx)[^.\d]{0,60}?(\d{3,8})", re.IGNORECASE)
+KEY_HINT = "copy it again: a dash or quote may have been changed, or a line end taken along"
 WINDOW_HINT = (
     "the prompt is longer than the model's window: set QUAERE_LLM__CONTEXT_WINDOW to it, or give the model more"
 )
@@ -36,7 +37,7 @@ class Failed(Exception):
 
     def __init__(
         self,
-        error: LLMError,
+        error: QuaereError,
         *,
         retry: bool = False,
         later: bool = False,
@@ -184,18 +185,23 @@ def place(base_url: str) -> str:
 
 def check(settings: Endpoint) -> None:
     """Raises LLMNotConfigured for what could only fail later, and less clearly."""
-    try:
-        parts = urlsplit(settings.base_url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
+    if not is_address(settings.base_url):
         hint = "set QUAERE_LLM__BASE_URL, e.g. http://127.0.0.1:8089/v1"
         raise LLMNotConfigured("the language model's base URL is not an http or https URL", hint=hint)
     if not settings.model:
         raise LLMNotConfigured("no language model is named", hint="set QUAERE_LLM__MODEL")
-    key = settings.api_key.get_secret_value().strip()
-    if not (key.isascii() and key.isprintable()):
-        # The HTTP library's own error would carry the key.
-        hint = "copy it again: a dash or quote may have been changed, or a line end taken along"
-        raise LLMNotConfigured("QUAERE_LLM__API_KEY holds characters that no key has", hint=hint)
+    if not is_key(settings.api_key.get_secret_value().strip()):
+        raise LLMNotConfigured("QUAERE_LLM__API_KEY holds characters that no key has", hint=KEY_HINT)
+
+
+def is_address(base_url: str) -> bool:
+    try:
+        parts = urlsplit(base_url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def is_key(key: str) -> bool:
+    """Whether it can stand in a header; for another the HTTP library's own error would carry it."""
+    return key.isascii() and key.isprintable()

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from core.llm.dialect import Dialect
 from core.llm.failures import Failed, Failures, words
 from core.llm.replies import Assembly, Body, Delta, Reply
+from core.settings import Connection
 from core.settings import Endpoint as EndpointSettings
 from core.spending import current
 
@@ -50,7 +51,7 @@ class Gate:
 class Patience:
     """Whether one call is tried again, and when."""
 
-    def __init__(self, settings: EndpointSettings) -> None:
+    def __init__(self, settings: Connection) -> None:
         self._settings = settings
         self._tries = 0
         self._waits = 0
