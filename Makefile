@@ -55,8 +55,9 @@ UV_LOCK := uv pip compile pyproject.toml --group build --universal --python-vers
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet
 lock:
 	$(UV_LOCK) -o requirements.lock
-	$(UV_LOCK) --extra dev --extra ocr --constraint requirements.lock -o requirements-dev.lock
-	@! grep -nE '://|^-' requirements.lock requirements-dev.lock
+	$(UV_LOCK) --extra dev --extra ocr --extra report --constraint requirements.lock -o requirements-dev.lock
+	$(UV_LOCK) --extra dev --extra eval -o requirements-eval.lock
+	@! grep -nE '://|^-' requirements.lock requirements-dev.lock requirements-eval.lock
 
 clean:
 	rm -rf $(VENV) .demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.errors import Cancelled, InvalidInput, QuaereError, rebuild
+from core.errors import Cancelled, InvalidInput, rebuild
 from core.formats import KINDS, SUFFIXES
 from ui import terminal
+from ui.command import Json, exit_on_error, run, settings_of
+from ui.evaluate import evaluate
 
 if TYPE_CHECKING:  # not loaded for --help, which has to come at once
     from pydantic import BaseModel
 
-    from core.settings import Settings
     from core.types import Metadata
     from mcp_tools.library import Library
 
@@ -32,7 +32,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 In = Annotated[list[str] | None, typer.Option("--in", help="Only this document (id or name); may be repeated.")]
 InCollection = Annotated[str, typer.Option("--collection", help="Only documents of this collection.")]
 WithTag = Annotated[
@@ -50,7 +49,9 @@ SetField = Annotated[list[str] | None, typer.Option("--field", help="NAME=VALUE,
 SetLanguage = Annotated[str | None, typer.Option("--language", help="A language code, e.g. en.")]
 PublishedAt = Annotated[str | None, typer.Option(help="YYYY-MM-DD.")]
 ValidUntil = Annotated[str | None, typer.Option(help="YYYY-MM-DD: its last valid day.")]
-Work = Callable[["Library"], Awaitable[None]]
+
+
+app.add_typer(evaluate, name="eval")
 
 
 @app.callback()
@@ -101,7 +102,7 @@ def add(
         if adding.last_error is not None:
             raise typer.Exit(adding.last_error.exit_code)
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @app.command()
@@ -133,7 +134,7 @@ def jobs(
         if follow and one.state == "cancelled":
             raise typer.Exit(Cancelled.exit_code)
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @app.command()
@@ -143,7 +144,7 @@ def cancel(context: typer.Context, job: str, as_json: Json = False) -> None:
     async def work(service: Library) -> None:
         _print(await service.cancel(job), as_json, terminal.job_text)
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @app.command()
@@ -154,7 +155,7 @@ def retry(context: typer.Context, job: str, as_json: Json = False) -> None:
         _print(await service.retry(job), as_json, terminal.job_text)
         terminal.say_who_works(service.owns)
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @app.command("list")
@@ -180,7 +181,7 @@ def list_documents(
         else:
             terminal.show_documents(documents)
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @app.command()
@@ -218,7 +219,7 @@ def edit(
             raise InvalidInput("nothing to change was named", hint="e.g. --tag new --valid-until 2027-12-31")
         _print(await service.edit_document(found[0].id, changes), as_json, terminal.document_line)
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @app.command()
@@ -253,7 +254,7 @@ def ask(
         stream.end()
         _print(answer, as_json, terminal.answer_text)
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @app.command()
@@ -280,7 +281,7 @@ def search(
         found = await service.search_passages(query, top_k=top_k, documents=documents or [], filters=filters)
         _print(found, as_json, terminal.passages_text)
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 collections = typer.Typer(no_args_is_help=True, help="Declare collections, whose documents share their fields.")
@@ -307,7 +308,7 @@ def create_collection(
         declared = read_declaration(name, file) if file else parsed(Collection, {"name": name})
         _print(await service.create_collection(declared, replace=replace), as_json, terminal.collection_text)
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @collections.command("list")
@@ -321,7 +322,7 @@ def list_collections(context: typer.Context, as_json: Json = False) -> None:
         else:
             print("\n".join(terminal.collection_text(collection) for collection in found))
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @collections.command("show")
@@ -333,7 +334,7 @@ def show_collection(context: typer.Context, name: str, as_json: Json = False) ->
 
         _print(find_collection(name, await service.collections()), as_json, terminal.collection_text)
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @collections.command("remove")
@@ -343,7 +344,7 @@ def remove_collection(context: typer.Context, name: str, as_json: Json = False) 
     async def work(service: Library) -> None:
         _print(await service.remove_collection(name), as_json, lambda gone: f"removed the collection {gone.name}")
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @app.command()
@@ -367,7 +368,7 @@ def page(
             print(f"{view.place}: read from a scan, and may be misread", file=sys.stderr)
         _print(view, as_json, lambda shown: shown.text or f"(no text: {shown.gap or 'a blank page'})")
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @app.command()
@@ -378,7 +379,7 @@ def remove(context: typer.Context, document: str, as_json: Json = False) -> None
         removed = await service.remove_document(document)
         _print(removed, as_json, lambda gone: f"removed {gone.name} ({gone.id[:8]})")
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @app.command()
@@ -390,7 +391,7 @@ def reindex(context: typer.Context, as_json: Json = False) -> None:
             health = await service.reindex(on_event=progress.event)
         _print(health, as_json, terminal.health_text)
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @app.command()
@@ -407,7 +408,7 @@ def check(
         if report.left:
             raise typer.Exit(6)
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @app.command()
@@ -417,7 +418,7 @@ def health(context: typer.Context, as_json: Json = False) -> None:
     async def work(service: Library) -> None:
         _print(await service.health(), as_json, terminal.health_text)
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @app.command()
@@ -427,7 +428,7 @@ def trace(context: typer.Context, trace_id: str) -> None:
     async def work(service: Library) -> None:
         print(await service.trace(trace_id))
 
-    _run(context, work, True)
+    run(context, work, True)
 
 
 @app.command()
@@ -454,7 +455,7 @@ def cache(
         else:
             terminal.show_kept_replies(kept)
 
-    _run(context, work, as_json)
+    run(context, work, as_json)
 
 
 @app.command()
@@ -465,7 +466,7 @@ def doctor(context: typer.Context, as_json: Json = False) -> None:
         from core.llm.doctor import examine
 
         reports = []
-        async for report in examine(_settings(context).llm):
+        async for report in examine(settings_of(context).llm):
             reports.append(report)
             if not as_json:
                 print(terminal.report_text(report), flush=True)
@@ -477,7 +478,7 @@ def doctor(context: typer.Context, as_json: Json = False) -> None:
         if not all(report.works for report in reports):
             raise typer.Exit(5)
 
-    _exit_on_error(lambda: asyncio.run(work()), as_json)
+    exit_on_error(lambda: asyncio.run(work()), as_json)
 
 
 @app.command()
@@ -489,10 +490,10 @@ def serve(
     """Serve the chat page (/), REST (/v1, /docs), MCP (/mcp) and /health in one process."""
     from ui.serve import serve as run_server
 
-    settings = _settings(context)
+    settings = settings_of(context)
     changed = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
     settings = settings.model_copy(update={"serve": settings.serve.model_copy(update=changed)})
-    _run(context, lambda service: run_server(service, settings.serve), False, settings)
+    run(context, lambda service: run_server(service, settings.serve), False, settings)
 
 
 @app.command()
@@ -504,45 +505,10 @@ def mcp(context: typer.Context) -> None:
     wire = claim_stdout()  # before anything else may print
 
     async def serve_tools() -> None:
-        async with library(_settings(context), lazy=True) as service:
+        async with library(settings_of(context), lazy=True) as service:
             await run_stdio(service, wire=wire)
 
-    _exit_on_error(lambda: asyncio.run(serve_tools()), False)
-
-
-def _run(context: typer.Context, work: Work, as_json: bool, settings: Settings | None = None) -> None:
-    """Open the library, as its owner or as a guest of the process that owns it, and do the work."""
-
-    async def opened() -> None:
-        from ui.session import library
-
-        async with library(settings or _settings(context)) as service:
-            await work(service)
-
-    _exit_on_error(lambda: asyncio.run(opened()), as_json)
-
-
-def _exit_on_error(call: Callable[[], Any], as_json: bool) -> None:
-    try:
-        call()
-    except QuaereError as error:
-        terminal.show_error(error, "", as_json)
-        raise typer.Exit(error.exit_code) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-    except BrokenPipeError:  # `quaere list | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(0) from None
-
-
-def _settings(context: typer.Context) -> Settings:
-    from core.settings import load_settings
-
-    try:
-        return load_settings(**({"library": context.obj.expanduser().absolute()} if context.obj else {}))
-    except QuaereError as error:
-        terminal.show_error(error, "", False)
-        raise typer.Exit(error.exit_code) from None
+    exit_on_error(lambda: asyncio.run(serve_tools()), False)
 
 
 def _files(paths: list[Path]) -> list[Path]:

@@ -1,0 +1,107 @@
+"""`quaere eval`: measures a library, and compares what was measured."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from core.errors import InvalidInput, NotFound
+from ui.command import Json, exit_on_error, run
+
+if TYPE_CHECKING:  # not loaded for --help, which has to come at once
+    from eval.questions import QuestionSet
+    from eval.run import Run
+    from mcp_tools.library import Library
+
+evaluate = typer.Typer(no_args_is_help=True, help="Measure a library by questions whose places are known.")
+Questions = Annotated[Path, typer.Option(help="JSONL: question, type, lang, evidence (doc, page, quote).")]
+OwnLibrary = Annotated[Path | None, typer.Option(help="The library's folder [default: as of every command].")]
+TopK = Annotated[int, typer.Option(min=5, max=50, help="Passages to ask for; the hits are of the first 5.")]
+AtLeast = Annotated[float | None, typer.Option(min=0, max=1, help="Exit with 1 where the rate is lower: a gate.")]
+
+
+@evaluate.command()
+def retrieval(
+    context: typer.Context,
+    questions: Questions,
+    library: OwnLibrary = None,
+    channels: Annotated[str, typer.Option(help="Only these, e.g. dense,bm25 [default: all].")] = "",
+    top_k: TopK = 5,
+    save: Annotated[Path | None, typer.Option(help="Write the run to this JSON file too.")] = None,
+    min_page: AtLeast = None,
+    min_quote: AtLeast = None,
+    as_json: Json = False,
+) -> None:
+    """How often the first five passages hold the page, and the quote, that answers a question."""
+    asked = _read(context, questions, library, as_json)
+
+    async def work(service: Library) -> None:
+        from eval.retrieval import measure
+        from ui.evaluate_text import show_run
+
+        chosen = [name.strip() for name in channels.split(",") if name.strip()]
+        with _progress(len(asked.answerable)) as step:
+            found = await measure(service, asked, channels=chosen, top_k=top_k, on_question=step)
+        _write(save, found.model_dump_json(indent=1) + "\n")
+        if found.ranking is None:
+            print("MRR, nDCG and recall need ir-measures: pip install 'quaere[report]'", file=sys.stderr)
+        if as_json:
+            print(found.model_dump_json())
+        else:
+            show_run(found)
+        _gate(found, min_page, min_quote)
+
+    run(context, work, as_json)
+
+
+def _read(context: typer.Context, questions: Path, library: Path | None, as_json: bool) -> QuestionSet:
+    """The questions; the context then names the library that is there."""
+
+    def read() -> QuestionSet:
+        from eval.questions import read_questions
+
+        if context.obj is not None and not context.obj.expanduser().is_dir():  # a new one would hold nothing to find
+            raise NotFound(f"there is no library at {context.obj}", hint="make one with `quaere add`")
+        return read_questions(questions)
+
+    context.obj = library or context.obj
+    return exit_on_error(read, as_json)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
+        task = bars.add_task("asking", total=total)
+        yield lambda: bars.advance(task)
+
+
+def _write(file: Path | None, text: str) -> None:
+    if file is None:
+        return
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{file} can't be written: {error.strerror}") from None
+
+
+def _gate(found: Run, min_page: float | None, min_quote: float | None) -> None:
+    """Exits with 1 where a rate is lower than asked for; a rate that there is none of is."""
+    low = [
+        f"{name}@5 is {'not known' if rate is None else rate}, {least} was asked for"
+        for name, rate, least in (
+            ("page", found.page_hit_at_5, min_page),
+            ("quote", found.quote_hit_at_5, min_quote),
+        )
+        if least is not None and (rate is None or rate < least)
+    ]
+    if low:
+        print("\n".join(low), file=sys.stderr)
+        raise typer.Exit(1)
