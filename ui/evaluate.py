@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -59,6 +59,127 @@ def retrieval(
         _gate(found, min_page, min_quote)
 
     run(context, work, as_json)
+
+
+@evaluate.command()
+def ablation(
+    context: typer.Context,
+    questions: Questions,
+    library: OwnLibrary = None,
+    top_k: TopK = 5,
+    out: Annotated[Path | None, typer.Option(help="Write ablation.json, .html and .png into this folder.")] = None,
+    png: Annotated[bool, typer.Option(help="Draw the picture too.")] = True,
+    as_json: Json = False,
+) -> None:
+    """What each search channel gives: each alone, all, and all but each."""
+    asked = _read(context, questions, library, as_json)
+
+    async def work(service: Library) -> None:
+        from eval.ablation import ablate, arrangements
+        from ui.evaluate_text import show_runs
+
+        with _progress(len(asked.answerable) * len(arrangements())) as step:
+            found = await ablate(service, asked, top_k=top_k, on_question=step)
+        if out is not None:
+            _folder(out)
+            _write(out / "ablation.json", found.model_dump_json(indent=1) + "\n")
+            _report(out, "ablation", f"Channels: {asked.name}", found.runs, found.failed, png)
+        if as_json:
+            print(found.model_dump_json())
+        else:
+            show_runs(found.runs, found.failed)
+
+    run(context, work, as_json)
+
+
+@evaluate.command()
+def compare(
+    before: Annotated[Path, typer.Argument(help="A saved run.")],
+    after: Annotated[Path, typer.Argument(help="Another, of the same questions.")],
+    allow: Annotated[int, typer.Option(min=0, help="How many questions may get worse.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """What got better or worse, question by question; exits with 1 where more got worse than --allow."""
+
+    def work() -> int:
+        from eval.compare import compare as compared
+        from eval.run import read_run
+        from ui.evaluate_text import show_comparison
+
+        found = compared(read_run(before), read_run(after))
+        if as_json:
+            print(found.model_dump_json())
+        else:
+            show_comparison(found)
+        return found.questions_worse
+
+    if exit_on_error(work, as_json) > allow:
+        raise typer.Exit(1)
+
+
+@evaluate.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Saved runs; each is called by its file's name.")],
+    out: Annotated[Path, typer.Option(help="Write report.html and report.png into this folder.")],
+    png: Annotated[bool, typer.Option(help="Draw the picture too.")] = True,
+) -> None:
+    """Saved runs side by side, as a page and a picture."""
+
+    def work() -> None:
+        from eval.run import read_run
+        from ui.evaluate_text import show_runs
+
+        named = {file.stem: read_run(file) for file in runs}
+        if len(named) < len(runs):
+            raise InvalidInput("two of the files have the same name", hint="name each run's file for what it shows")
+        _folder(out)
+        _report(out, "report", "Retrieval, run by run", named, {}, png)
+        show_runs(named, {})
+
+    exit_on_error(work, False)
+
+
+@evaluate.command()
+def convert(
+    folder: Annotated[Path, typer.Argument(help="In BEIR's form: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv.")],
+    out: Annotated[Path, typer.Argument(help="A new folder: gets documents/ and questions.jsonl.")],
+    split: Annotated[str, typer.Option(help="Which file of qrels.")] = "test",
+    kind: Annotated[
+        str, typer.Option("--type", help="Of the questions; multihop: all relevant documents have to be found.")
+    ] = "document",
+    lang: Annotated[str, typer.Option(help="Of the questions.")] = "en",
+    as_json: Json = False,
+) -> None:
+    """Make documents and a question file of a BEIR data set, for `quaere add` and `quaere eval retrieval`."""
+
+    def work() -> None:
+        from eval.beir import convert as converted
+
+        found = converted(folder, out, split=split, kind=kind, lang=lang)
+        if as_json:
+            print(found.model_dump_json())
+            return
+        print(f"{found.documents} documents in {out / 'documents'}, {found.questions} questions in questions.jsonl")
+        if found.without_text or found.without_evidence:
+            print(f"left out: {found.without_text} documents without text, {found.without_evidence} questions")
+
+    exit_on_error(work, as_json)
+
+
+def _report(folder: Path, name: str, title: str, runs: Mapping[str, Run], failed: Mapping[str, str], png: bool) -> None:
+    from eval.plot import write_png
+    from eval.report import page
+
+    _write(folder / f"{name}.html", page(title, runs, failed))
+    if png:
+        write_png(folder / f"{name}.png", title, runs)
+
+
+def _folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"{folder} can't be made: {error.strerror}") from None
 
 
 def _read(context: typer.Context, questions: Path, library: Path | None, as_json: bool) -> QuestionSet:

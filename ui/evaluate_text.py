@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
+from eval.compare import Comparison
 from eval.rates import Interval
 from eval.run import Intervals, Outcome, Rates, Run
 
@@ -27,6 +28,36 @@ def show_run(run: Run) -> None:
     missed = [one for one in run.per_question if not one.page_hit]
     if missed:
         print("\n".join(["no page found for:", *_misses(missed)]))
+
+
+def show_runs(runs: Mapping[str, Run], failed: Mapping[str, str]) -> None:
+    table = _table("", "n", "page@5", "95 %", "quote@5", "95 %", "MRR", "ms")
+    for name, run in runs.items():
+        whole = Rates(n=run.n, page_hit_at_5=run.page_hit_at_5, quote_hit_at_5=run.quote_hit_at_5)
+        mrr = "–" if run.ranking is None else f"{run.ranking.mrr:.3f}"
+        _add(table, name, whole, run.intervals, mrr, f"{run.ms_median:.0f}")
+    Console().print(table)
+    for name, why in failed.items():
+        print(f"{name} could not be measured: {why}")
+
+
+def show_comparison(found: Comparison) -> None:
+    table = _table("", "n", "before", "after", "change", "95 %")
+    for at, level in (("page@5", found.page_hit_at_5), ("quote@5", found.quote_hit_at_5)):
+        moved = "–" if level.before is None or level.after is None else f"{level.after - level.before:+.3f}"
+        spread = "" if level.interval is None else f"{level.interval[0]:+.2f} to {level.interval[1]:+.2f}"
+        table.add_row(at, str(level.n), _share(level.before), _share(level.after), moved, spread)
+    Console().print(table)
+    for kind, changes in (("worse", found.worse), ("better", found.better)):
+        for change in changes:
+            ranks = f"{change.rank_before or 'none'} → {change.rank_after or 'none'}"
+            question = textwrap.shorten(change.question, 80, placeholder=" …")
+            print(f"{kind} ({change.level}, passage {ranks}) {change.id}: {question}")
+    for what, (before, after) in found.setup.items():
+        print(f"differs: {what}: {before} → {after}")
+    for which, ids in (("before", found.only_before), ("after", found.only_after)):
+        if ids:
+            print(f"only in the run {which}: {len(ids)} questions")
 
 
 def _notes(run: Run) -> list[str]:
@@ -56,10 +87,10 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _add(table: Table, name: str, rates: Rates, spread: Intervals) -> None:
+def _add(table: Table, name: str, rates: Rates, spread: Intervals, *more: str) -> None:
     page, quote = rates.page_hit_at_5, rates.quote_hit_at_5
     cells = (_share(page), _between(spread.page_hit_at_5), _share(quote), _between(spread.quote_hit_at_5))
-    table.add_row(name, str(rates.n), *cells)
+    table.add_row(name, str(rates.n), *cells, *more)
 
 
 def _share(rate: float | None) -> str:
