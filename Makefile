@@ -57,7 +57,9 @@ lock:
 	$(UV_LOCK) -o requirements.lock
 	$(UV_LOCK) --extra dev --extra ocr --extra report --constraint requirements.lock -o requirements-dev.lock
 	$(UV_LOCK) --extra dev --extra eval -o requirements-eval.lock
-	@! grep -nE '://|^-' requirements.lock requirements-dev.lock requirements-eval.lock
+	$(UV_LOCK) --extra bge --constraint requirements-dev.lock -o requirements-bge.lock
+	@! grep -nE '://|^-' requirements.lock requirements-dev.lock requirements-eval.lock requirements-bge.lock
+	@! grep -nE '^(torch|transformers|flagembedding)==' requirements.lock requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) .demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -15,7 +15,7 @@ _LOCAL = ("127.", "::1", "localhost")
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
-        if name.startswith("QUAERE_") and name != "QUAERE_REQUIRE_ALL":
+        if name.startswith("QUAERE_") and not name.startswith("QUAERE_REQUIRE_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
