@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,10 +13,11 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from core.errors import InvalidInput, NotFound
-from ui.command import Json, exit_on_error, run
+from core.errors import InvalidInput, LLMNotConfigured, NotFound
+from ui.command import Json, exit_on_error, run, settings_of
 
 if TYPE_CHECKING:  # not loaded for --help, which has to come at once
+    from eval.judged import Metric
     from eval.questions import QuestionSet
     from eval.run import Run
     from mcp_tools.library import Library
@@ -137,6 +139,65 @@ def report(
         show_runs(named, {})
 
     exit_on_error(work, False)
+
+
+@evaluate.command()
+def ragas(
+    context: typer.Context,
+    questions: Questions,
+    library: OwnLibrary = None,
+    limit: Annotated[int, typer.Option(min=0, help="Only the first so many questions [default: all].")] = 0,
+    save: Annotated[Path | None, typer.Option(help="Write the result to this JSON file too.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Answers and their passages scored by ragas, with the language model of the role judge.
+
+    The questions need a reference: a right answer to compare with.
+    """
+    asked = _read(context, questions, library, as_json)
+    settings = settings_of(context)
+
+    async def work(service: Library) -> None:
+        from core.llm import LLMs
+        from eval.judged import judge_answers
+        from quaere.providers import embedder_of
+        from ui.evaluate_text import show_judged
+
+        metrics = _ragas_metrics()
+        llms = LLMs(settings.llm, None)
+        judge = llms.of("judge")
+        if judge is None:
+            raise LLMNotConfigured("there is no judge", hint="set QUAERE_LLM__JUDGE__BASE_URL and …__MODEL")
+        samples = 3 if settings.llm.of("judge").temperature > 0 else 1
+        embedder = await asyncio.to_thread(embedder_of, settings.embedder)
+        with _progress(min(limit or sys.maxsize, len(asked.answerable))) as step:
+            found = await judge_answers(
+                service,
+                asked,
+                metrics(judge, embedder, samples=samples),
+                judge=judge.model,
+                top_k=settings.retrieval.top_k,
+                limit=limit,
+                on_question=step,
+            )
+        await llms.aclose()
+        _write(save, found.model_dump_json(indent=1) + "\n")
+        if as_json:
+            print(found.model_dump_json())
+        else:
+            show_judged(found)
+
+    run(context, work, as_json, settings)
+
+
+def _ragas_metrics() -> Callable[..., Mapping[str, Metric]]:
+    from importlib.util import find_spec
+
+    if find_spec("ragas") is None:
+        raise InvalidInput("ragas is not installed here", hint="pip install 'quaere[eval]'")
+    from eval.by_ragas import metrics
+
+    return metrics
 
 
 @evaluate.command()

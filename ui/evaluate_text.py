@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from eval.compare import Comparison
+from eval.judged import JudgedRun
 from eval.rates import Interval
 from eval.run import Intervals, Outcome, Rates, Run
 
@@ -58,6 +59,21 @@ def show_comparison(found: Comparison) -> None:
     for which, ids in (("before", found.only_before), ("after", found.only_after)):
         if ids:
             print(f"only in the run {which}: {len(ids)} questions")
+
+
+def show_judged(found: JudgedRun) -> None:
+    table = _table("", "mean", "scored", "NaN", "unparsable", "failed")
+    for name, one in found.metrics.items():
+        mean = "–" if one.mean is None else f"{one.mean:.3f}"
+        table.add_row(name, mean, *map(str, (one.scored, one.nan, one.unparsable, one.failed)))
+    Console().print(table)
+    print(f"{found.n} questions judged by {found.judge} in {found.seconds:.0f} s; ", end="")
+    print(f"{found.unparsable_share:.0%} of the verdicts unparsable, which no mean holds")
+    for answer in found.per_question:
+        for name, verdict in answer.verdicts.items():
+            if verdict.problem:
+                detail = textwrap.shorten(verdict.detail, 100, placeholder=" …")
+                print(f"{verdict.problem}: {name} of {answer.id}: {detail}")
 
 
 def _notes(run: Run) -> list[str]:
