@@ -35,7 +35,7 @@ class HttpReranker:
     def __init__(self, settings: RerankSettings) -> None:
         self._settings = settings
         self._service = Service(settings, "RERANK")
-        self._api = settings.api
+        self.api = settings.api
         self.batch_size = settings.batch_size
 
     @property
@@ -51,7 +51,7 @@ class HttpReranker:
         return Scored(self._scored(self._reply(asked, given, within_s), len(given)), cut)
 
     def _reply(self, query: str, texts: Sequence[str], within_s: float) -> object:
-        if self._api == "tei":
+        if self.api == "tei":
             body: dict[str, Any] = {"query": query, "texts": list(texts), "raw_scores": True, "truncate": True}
             return self._service.post("/rerank", body, within_s=within_s)
         body = {"model": self._settings.model, "query": query, "documents": list(texts)}
@@ -59,11 +59,11 @@ class HttpReranker:
             reply = self._service.post("/rerank", body, within_s=within_s)
         except ServiceRejected as refused:
             # TEI says: missing field `texts`.
-            if self._api == "jina" or refused.status_of_service not in (400, 422) or "texts" not in refused.told:
+            if self.api == "jina" or refused.status_of_service not in (400, 422) or "texts" not in refused.told:
                 raise
-            self._api = "tei"
+            self.api = "tei"
             return self._reply(query, texts, within_s)
-        self._api = "jina"
+        self.api = "jina"
         return reply
 
     def _scored(self, reply: object, count: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:

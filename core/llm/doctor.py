@@ -18,7 +18,7 @@ from core.llm.client import LLM
 from core.llm.failures import place
 from core.llm.replies import Delta, Reply
 from core.llm.window import ASSUMED, Message
-from core.settings import ROLES, Endpoint, LLMSettings, Role
+from core.settings import ROLES, Connection, Endpoint, LLMSettings, Role
 from core.spending import account
 from core.types import Frozen, Usage
 
@@ -46,7 +46,7 @@ class Check(Frozen):
 
 
 class EndpointReport(Frozen):
-    roles: tuple[Role, ...]
+    roles: tuple[str, ...]
     model: str
     where: str
     checks: tuple[Check, ...]
@@ -91,7 +91,7 @@ async def _checks(endpoint: Endpoint) -> AsyncIterator[Check]:
         yield _failed("settings", error)
         return
     try:
-        if (secret := _key_in_clear(endpoint)) is not None:
+        if (secret := key_in_clear(endpoint)) is not None:
             yield secret
         try:
             async for check in _answers(llm):
@@ -114,7 +114,7 @@ async def _checks(endpoint: Endpoint) -> AsyncIterator[Check]:
         await llm.aclose()
 
 
-def _key_in_clear(endpoint: Endpoint) -> Check | None:
+def key_in_clear(endpoint: Connection) -> Check | None:
     parts = urlsplit(endpoint.base_url)
     if parts.scheme == "https" or parts.hostname in _LOOPBACK or not endpoint.api_key.get_secret_value():
         return None

