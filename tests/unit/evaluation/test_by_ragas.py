@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,7 +17,8 @@ from tests.support.embedder import HashEmbedder
 from tests.support.scripted_endpoint import LLMServer, Request, Scripted, answer, refusal
 
 pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("ragas") is None, reason="ragas is not installed: pip install -r requirements-eval.lock"
+    importlib.util.find_spec("ragas") is None and os.environ.get("QUAERE_REQUIRE_EVAL") != "1",
+    reason="ragas is not installed: pip install -r requirements-eval.lock",
 )
 SAMPLE = Sample("Who lays eggs?", "Hens lay eggs. Ducks fly.", ("Hens lay eggs.", "Ducks swim."), "Hens do.")
 
