@@ -98,14 +98,15 @@ def _rate(level: str, value: float | None, spread: Interval | None) -> Markup:
 def _order(runs: Mapping[str, Run]) -> Markup:
     rows = []
     for name, run in runs.items():
-        ranking = run.ranking
-        scores = (
-            ["–"] * 3
-            if ranking is None
-            else [f"{v:.3f}" for v in (ranking.mrr, ranking.ndcg_at_5, ranking.recall_at_5)]
-        )
-        rows.append([name, ", ".join(run.setup.channels), *scores, f"{run.ms_median:.0f}", f"{run.ms_p95:.0f}"])
-    return _table(["", "channels", "MRR", "nDCG@5", "recall@5", "ms, median", "ms, 95 %"], rows)
+        order = [run.ranking.mrr, run.ranking.ndcg_at_5, run.ranking.recall_at_5] if run.ranking else [None] * 3
+        times = [run.ms_median, run.ms_p95, run.indexing_s]
+        scores = [_known(value, 3) for value in order] + [_known(value, 0) for value in times]
+        rows.append([name, ", ".join(run.setup.channels), *scores])
+    return _table(["", "channels", "MRR", "nDCG@5", "recall@5", "ms, median", "ms, 95 %", "indexing, s"], rows)
+
+
+def _known(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
 
 
 def _groups(runs: Mapping[str, Run], groups: Callable[[Run], Mapping[str, Rates]]) -> Markup:
@@ -119,11 +120,7 @@ def _groups(runs: Mapping[str, Run], groups: Callable[[Run], Mapping[str, Rates]
 
 
 def _pair(rates: Rates | None) -> str:
-    return " / ".join(_share(value) for value in (rates.page_hit_at_5, rates.quote_hit_at_5)) if rates else "–"
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+    return " / ".join(_known(value, 2) for value in (rates.page_hit_at_5, rates.quote_hit_at_5)) if rates else "–"
 
 
 def _questions(runs: Mapping[str, Run]) -> Markup:

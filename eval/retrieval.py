@@ -15,7 +15,7 @@ import numpy as np
 
 from core.errors import NotFound
 from core.ports import Service
-from core.types import Document, Filter, Health, Passage, SearchResult
+from core.types import Document, Filter, Health, Job, Passage, SearchResult
 from eval.gold import Found, judged, within
 from eval.questions import Question, QuestionSet
 from eval.ranking import Ranked, measured, ranked
@@ -52,7 +52,24 @@ async def measure(
             rankings.append(ranked(question, result.passages))
             on_question()
     setup = _setup(asked, channels or CHANNELS, top_k, await service.health())
-    return summed_up(outcomes, rankings, len(asked.questions) - len(asked.answerable), setup)
+    unanswerable = len(asked.questions) - len(asked.answerable)
+    return summed_up(outcomes, rankings, unanswerable, setup, indexing_seconds(await service.jobs(), setup.documents))
+
+
+def indexing_seconds(jobs: Sequence[Job], documents: int) -> float | None:
+    """What adding took in all, from reading to index: jobs run one by one, so each began when it was queued or when
+    the one before it ended. None where the jobs of some documents are not kept any more.
+
+    It is time on the clock, and a pause between two processes in the middle of a job is in it.
+    """
+    added = sorted((job for job in jobs if job.outcome in ("added", "replaced")), key=lambda job: job.updated_at)
+    if not added or len(added) < documents:
+        return None
+    seconds, free = 0.0, added[0].created_at
+    for job in added:
+        seconds += (job.updated_at - max(job.created_at, free)).total_seconds()
+        free = job.updated_at
+    return round(seconds, 1)
 
 
 def check_places(questions: Sequence[Question], documents: Sequence[Document]) -> None:
@@ -128,7 +145,9 @@ def _setup(asked: QuestionSet, channels: Sequence[str], top_k: int, health: Heal
     )
 
 
-def summed_up(outcomes: Sequence[Outcome], rankings: Sequence[Ranked], unanswerable: int, setup: Setup) -> Run:
+def summed_up(
+    outcomes: Sequence[Outcome], rankings: Sequence[Ranked], unanswerable: int, setup: Setup, indexing_s: float | None
+) -> Run:
     languages, types = _grouped(outcomes, lambda one: one.lang), _grouped(outcomes, lambda one: one.type)
     whole, spread = _rates(outcomes), _intervals(outcomes)
     return Run(
@@ -142,6 +161,7 @@ def summed_up(outcomes: Sequence[Outcome], rankings: Sequence[Ranked], unanswera
             by_type={name: _intervals(group) for name, group in types.items()},
         ),
         ranking=measured(rankings, setup.top_k),
+        indexing_s=indexing_s,
         ms_median=round(median(one.ms for one in outcomes), 1),
         ms_p95=round(float(np.percentile([one.ms for one in outcomes], 95)), 1),
         passages_left_off=sum(one.left_off for one in outcomes),

@@ -110,6 +110,7 @@ class Run(Frozen):
     by_type: dict[str, Rates]
     intervals: AllIntervals
     ranking: Ranking | None = Field(description="None where the extra `report` is not installed")
+    indexing_s: float | None = Field(description="that adding the documents took; None where it is not known any more")
     ms_median: float
     ms_p95: float
     passages_left_off: int

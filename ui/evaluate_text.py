@@ -80,6 +80,8 @@ def _notes(run: Run) -> list[str]:
     setup = run.setup
     notes = [f"{setup.questions} over {setup.documents} documents ({setup.chunks} chunks), {setup.embedder}"]
     notes.append(f"channels {', '.join(setup.channels)}; {run.ms_median:.0f} ms a search, 95 % within {run.ms_p95:.0f}")
+    if run.indexing_s is not None:
+        notes.append(f"adding the documents took {run.indexing_s:.0f} s")
     if (ranking := run.ranking) is not None:
         values = ranking.model_dump(exclude={"depth"}, exclude_none=True)
         notes.append(", ".join(f"{name.replace('_at_', '@')} {value:.3f}" for name, value in values.items()))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.errors import InvalidInput, NotFound
-from core.types import TraceStep
+from core.types import Job, TraceStep
 from eval.questions import QuestionSet, read_questions
 from eval.ranking import Ranked, measured, ranked
-from eval.retrieval import measure
+from eval.retrieval import indexing_seconds, measure
 from eval.run import read_run
 from tests.support.passages import ScriptedSearch, passage, place, row, written
 
@@ -109,3 +111,14 @@ def test_pages_are_ranked_once_each_and_documents_where_no_page_is_known(asked: 
     assert ranked(asked.questions[0], passages).found == ("a#2", "a#3", "a#4", "b#1")
     whole = read_questions(written(tmp_path / "d.jsonl", row("?", place("b", None, grade=2)))).questions[0]
     assert ranked(whole, passages) == Ranked(("a", "b"), {"b": 2})
+
+
+def test_indexing_takes_what_the_jobs_took_one_after_the_other() -> None:
+    def job(name: str, queued: int, ended: int, **more: Any) -> Job:
+        at = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds) for seconds in (queued, ended)]
+        return Job(id=name, name=name, created_at=at[0], updated_at=at[1], **({"outcome": "added"} | more))
+
+    jobs = [job("b", 0, 30), job("later", 100, 105, outcome="replaced"), job("a", 0, 10)]
+    jobs += [job("same", 40, 60, outcome="known"), job("bad", 70, 90, outcome="", state="failed")]
+    assert indexing_seconds(jobs, 3) == 10 + 20 + 5
+    assert indexing_seconds(jobs, 4) is indexing_seconds([], 0) is None
