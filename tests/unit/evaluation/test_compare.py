@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,15 @@ async def test_the_picture_is_a_png(tmp_path: Path) -> None:
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InvalidInput, match="can't be written"):
         write_png(tmp_path / "none" / "x.png", "Title", {"one": run})
+
+
+async def test_without_matplotlib_the_error_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(InvalidInput) as raised:
+        write_png(tmp_path / "x.png", "Title", {"one": await run_of(tmp_path, {})})
+    assert "quaere[report]" in raised.value.hint
 
 
 @needs_matplotlib

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,11 @@ def test_ranking_measures() -> None:
     assert found.ndcg_at_5 == pytest.approx(0.6309 / 2, abs=1e-4) and found.ndcg_at_10 is None
     deep = measured([Ranked(tuple("bcdefgha"), {"a": 1})], 10)
     assert deep is not None and (deep.recall_at_5, deep.recall_at_10) == (0.0, 1.0)
+
+
+def test_without_ir_measures_there_is_no_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    assert measured([Ranked(("x",), {"x": 1})], 5) is None
 
 
 def test_pages_are_ranked_once_each_and_documents_where_no_page_is_known(asked: QuestionSet, tmp_path: Path) -> None:
