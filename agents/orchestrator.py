@@ -60,7 +60,7 @@ class Orchestrator:
             step.details = {"question": route.question}
         if route.kind == "chat":
             return _answer(question, Draft((), (), "none"), (), Reflection(support=0), tracer, GREETING)
-        passages = await self._retrieve(route, selection, tracer)
+        passages = await self._retrieve(route, library, selection, tracer)
         draft, partial = await self._reason(route, passages, writer, tracer)
         async with tracer.stage("reflector") as step:
             reflection = self._reflector.reflect(draft.claims, draft.citations)
@@ -74,18 +74,25 @@ class Orchestrator:
             )
         return None if policy == "quote" else self._writer
 
-    async def _retrieve(self, route: Route, selection: Selection, tracer: Tracer) -> tuple[Passage, ...]:
+    async def _retrieve(
+        self, route: Route, library: Sequence[Document], selection: Selection, tracer: Tracer
+    ) -> tuple[Passage, ...]:
         async with tracer.stage("retriever") as step:
             if selection.documents == ():  # nothing at all: to the search no ids mean every document
                 raise NothingIngested(
                     f"no document fits what the search was limited to{left_out(selection)}",
                     hint="see `quaere list`, or limit it less",
                 )
-            passages = await self._retriever.retrieve(route)
+            found = await self._retriever.retrieve(route, library)
+            passages = found.passages
             pages = {(p.document_id, p.page) for p in passages}
-            step.summary = f"{len(passages)} passages from {len(pages)} pages by {' + '.join(route.channels)}"
+            step.summary = f"{len(passages)} passages from {len(pages)} pages by {' + '.join(found.channels)}"
             step.summary += left_out(selection)
-            step.details = {"channels": ", ".join(route.channels), "reranker": "none", **counts(selection)}
+            step.details = {"channels": ", ".join(found.channels), "reranker": found.reranker or "none"}
+            step.details |= counts(selection)
+            step.details["candidates"] = "\n".join(candidate.line for candidate in found.candidates)
+            if found.notes:
+                step.details["notes"] = "; ".join(found.notes)
             if route.kind == "relation":
                 step.degraded = "no knowledge graph: a question of relation is answered from passages"
         return passages

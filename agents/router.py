@@ -13,7 +13,6 @@ from core.prompts import Part, prompt
 from core.spending import current
 from core.terms import tokenise
 from core.types import Document, Route, RouteKind, Turn
-from retrieval.search import CHANNELS
 
 _CHAT = re.compile(
     r"^\W*(hi|hello|hey|good (morning|afternoon|evening)|thanks?( you)?|thank you( very much)?|bye|"
@@ -65,7 +64,6 @@ class Router:
         return Route(
             kind=kind,
             question=full,
-            channels=CHANNELS,
             documents=documents,
             decided_by=decided_by,
             reason=reason,

@@ -156,7 +156,9 @@ class Service(Protocol):
         channels: Sequence[str] = (),
         documents: Sequence[str] = (),
         filters: Filter | None = None,
-    ) -> SearchResult: ...
+        explain: bool = False,
+    ) -> SearchResult:
+        """`explain` gives every candidate of every channel too, and what became of it."""
 
     async def read_page(
         self, document: str, page: int, *, highlight: str = "", image: bool = True

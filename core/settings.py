@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Literal
 
 from platformdirs import user_data_path
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from core.errors import InvalidInput
 
 Role = Literal["write", "extract", "judge", "vision"]
 ROLES: tuple[Role, ...] = ("write", "extract", "judge", "vision")
+
+
+# Of the channels; which were tried, and what each gave, is in eval/results.
+WEIGHTS = {"dense": 1.0, "bm25": 1.0, "sparse": 0.5, "hyde": 0.5, "translated": 0.5}
 
 
 class Section(BaseModel):
@@ -107,9 +112,28 @@ class ChunkSettings(Section):
 
 class RetrievalSettings(Section):
     top_k: int = Field(default=6, ge=1, le=50, description="passages handed to the reader")
+    passage_chars: int = Field(default=1900, ge=0, le=20_000, description="that a passage may grow to")
+    context_chars: int = Field(default=10_000, ge=1000, le=1_000_000, description="of all passages")
     candidates: int = Field(default=40, ge=1, le=500, description="child chunks taken from each channel")
-    rrf_k: int = Field(default=60, ge=1, le=1000)
-    weights: dict[str, float] = {"dense": 1.0, "bm25": 1.0}
+    weights: dict[str, float] = Field(
+        default=WEIGHTS, description="of the channels dense, bm25, sparse, hyde, translated; 0 leaves one out"
+    )
+    rrf_k: int = Field(default=10, ge=0, le=1000, description="the smaller, the more a channel's first ranks count")
+    decay: float = Field(default=0.3, ge=0, le=1, description="what a passage's second child counts; 0: nothing")
+    mmr: float = Field(default=1.0, ge=0, le=1, description="1: by relevance alone; below: unlike passages first")
+    reranked: int = Field(default=20, ge=1, le=200, description="passages that the reranker reads")
+    hyde: bool = Field(default=False, description="search for a hypothetical answer too, which a language model writes")
+    translate: bool = Field(
+        default=False, description="search for the question's translation too, where its language is not the library's"
+    )
+
+    @field_validator("weights")
+    @classmethod
+    def _with_defaults(cls, given: dict[str, float]) -> dict[str, float]:
+        unknown = sorted(set(given) - set(WEIGHTS))
+        if unknown or any(not 0 <= weight < math.inf for weight in given.values()):
+            raise ValueError(f"weights from 0 of {', '.join(WEIGHTS)}")
+        return {**WEIGHTS, **given}
 
 
 class IngestSettings(Section):

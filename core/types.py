@@ -415,7 +415,6 @@ class Claim(Frozen):
 class Route(Frozen):
     kind: RouteKind
     question: str = Field(description="self-contained: a follow-up has its subject put back")
-    channels: tuple[str, ...]
     documents: tuple[str, ...] = Field(default=(), description="ids that the search is limited to; empty is all")
     decided_by: Literal["rules", "llm"] = "rules"
     reason: str = ""
@@ -511,9 +510,36 @@ class PageView(Frozen):
         return _place(self.page, self.anchor, self.ocr)
 
 
+class Candidate(Frozen):
+    """A child that a channel found, and what became of it: why its passage is there, or is not."""
+
+    chunk_id: str
+    document_id: str
+    document: str
+    page: int
+    text: str = Field(description="its first 120 characters")
+    channels: tuple[ChannelHit, ...]
+    fused: float = Field(description="its own fused score, higher is better")
+    rank: int = Field(ge=1, description="its parent's, once all is fused and reranked")
+    logit: float | None = Field(default=None, description="the reranker's score of its parent, where it has one")
+    passage: int = Field(default=0, description="number of the passage that holds it; 0: of none")
+    why: str = Field(default="", description="why no passage holds it")
+
+    @property
+    def fate(self) -> str:
+        return f"passage {self.passage}" if self.passage else self.why
+
+    @property
+    def line(self) -> str:
+        """'resnet.pdf, page 3: dense 1, bm25 4; passage 1', with its rank in each channel."""
+        ranks = ", ".join(f"{hit.channel} {hit.rank}" for hit in self.channels)
+        return f"{self.document}, page {self.page}: {ranks}; {self.fate}"
+
+
 class SearchResult(Frozen):
     query: str
     passages: tuple[Passage, ...]
+    candidates: tuple[Candidate, ...] = Field(default=(), description="of all channels, best first, where asked for")
     trace: tuple[TraceStep, ...]
 
 

@@ -21,7 +21,7 @@ from core.errors import InvalidInput, LibraryError, NotFound
 from core.formats import KINDS
 from core.ledger import Ledger
 from core.metadata import check_new, described
-from core.ports import Embedder, Index, Vectors
+from core.ports import Embedder, Index, SparseVector, Vectors
 from core.settings import ChunkSettings, IngestSettings
 from core.text import embedding_text, text_hash
 from core.types import (
@@ -34,6 +34,7 @@ from core.types import (
     JobRequest,
     Metadata,
 )
+from core.vectors import fingerprints, packed
 from ingest.chunk import chunk_document
 from ingest.formats.reader import ending_of, format_of
 from ingest.ocr import ScanReader, without_engine
@@ -316,32 +317,38 @@ class Ingestor:
         for start in range(0, len(todo), self.batch_size):
             batch = todo[start : start + self.batch_size]
             run.step("embed", start, len(todo))
-            vectors = self._vectors(batch)
-            self.ledger.store_embeddings(self.embedder.fingerprint, vectors)
-            if bad := [key for key, _ in batch if key not in vectors]:
+            bad = self._store(batch)
+            if bad:
                 document = self._without(document, bad)
             run.step("embed", start + len(batch), len(todo))
         return document
 
-    def _vectors(self, batch: Sequence[tuple[str, str]]) -> dict[str, Vectors]:
-        """By key; what can't be embedded is left out. Raises where the embedder embeds nothing at all."""
+    def _store(self, batch: Sequence[tuple[str, str]]) -> list[str]:
+        """Embed texts by their keys, and keep it; the keys of those that can't be embedded.
+
+        Raises where the embedder embeds nothing at all.
+        """
         try:
-            return self._embedded(batch)
+            dense, sparse = self._embedded([text for _, text in batch])
         except Exception as error:  # noqa: BLE001 - whatever it is, it may be the fault of one text
             if len(batch) == 1:
                 _log.warning("a text of %d characters could not be embedded: %r", len(batch[0][1]), error)
-                self._embedded([("", PROBE)])  # raises where the embedder is at fault
-                return {}
-        found: dict[str, Vectors] = {}
-        for item in batch:
-            found |= self._vectors([item])
-        return found
+                self._embedded([PROBE])  # raises where the embedder is at fault
+                return [batch[0][0]]
+            return [key for item in batch for key in self._store([item])]
+        keys = [key for key, _ in batch]
+        if self.embedder.sparse is not None:
+            rows = dict(zip(keys, map(packed, sparse), strict=True))
+            self.ledger.store_embeddings(self.embedder.sparse.fingerprint, rows)
+        self.ledger.store_embeddings(self.embedder.fingerprint, dict(zip(keys, dense, strict=True)))
+        return []
 
-    def _embedded(self, batch: Sequence[tuple[str, str]]) -> dict[str, Vectors]:
-        vectors = self.embedder.passages([text for _, text in batch])
-        if not np.isfinite(vectors).all():
+    def _embedded(self, texts: Sequence[str]) -> tuple[Vectors, list[SparseVector]]:
+        encoder = self.embedder.sparse
+        dense, sparse = encoder.both(texts) if encoder else (self.embedder.passages(texts), [])
+        if not np.isfinite(dense).all() or not all(np.isfinite(weights).all() for _, weights in sparse):
             raise ValueError("the embedder made a vector that is no number")
-        return {key: row for (key, _), row in zip(batch, vectors, strict=True)}
+        return dense, sparse
 
     def _without(self, document: Document, hashes: Sequence[str]) -> Document:
         bad = [chunk for chunk, key in self.ledger.children_and_hashes(document.id) if key in hashes]
@@ -362,7 +369,7 @@ class Ingestor:
         rows = self.ledger.children_and_hashes(document.id)
         title = self.ledger.embedded_title(document.id)
         texts = {key: embedding_text(title, chunk.section, chunk.searched) for chunk, key in rows if key}
-        return [(key, texts[key]) for key in self.ledger.missing_embeddings(self.embedder.fingerprint, list(texts))]
+        return [(key, texts[key]) for key in self.ledger.missing_embeddings(fingerprints(self.embedder), list(texts))]
 
     def _summarised(self, document: Document, run: Run, summarise: Summarise) -> Document:
         if self.ledger.summaries_of(document.id):

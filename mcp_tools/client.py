@@ -201,9 +201,10 @@ class ToolClient:
         channels: Sequence[str] = (),
         documents: Sequence[str] = (),
         filters: Filter | None = None,
+        explain: bool = False,
     ) -> SearchResult:
         arguments = {"query": query, "top_k": top_k, "channels": list(channels), "documents": list(documents)}
-        arguments |= _sent(filters)
+        arguments |= _sent(filters) | ({"explain": True} if explain else {})
         return await self.get("search_passages", arguments, SearchResult)
 
     async def read_page(

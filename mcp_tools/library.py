@@ -242,10 +242,11 @@ class Library:
         channels: Sequence[str] = (),
         documents: Sequence[str] = (),
         filters: Filter | None = None,
+        explain: bool = False,
     ) -> SearchResult:
         return await self._call(
             lambda service: service.search_passages(
-                query, top_k=top_k, channels=channels, documents=documents, filters=filters
+                query, top_k=top_k, channels=channels, documents=documents, filters=filters, explain=explain
             )
         )
 

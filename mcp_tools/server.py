@@ -182,19 +182,22 @@ def _add_search(server: FastMCP[Any], service: Service) -> None:
         channels: Annotated[
             tuple[str, ...],
             BeforeValidator(_as_list),
-            Field(max_length=10, description="Ways to search, e.g. dense, bm25. Empty: all."),
+            Field(max_length=10, description="Ways to search: dense, bm25, sparse. Empty: all."),
         ] = (),
         documents: Documents = (),
         filters: Filters = NO_FILTER,
+        explain: Annotated[bool, Field(description="Whether to list every candidate and what became of it.")] = False,
     ) -> ToolResult:
         """Find passages of the library's documents, best first, each with its document, page and the rank
         each search channel gave it. No language model is involved."""
         result = await service.search_passages(
-            query, top_k=top_k, channels=channels, documents=documents, filters=filters
+            query, top_k=top_k, channels=channels, documents=documents, filters=filters, explain=explain
         )
         lines = [_passage_line(number, passage) for number, passage in enumerate(result.passages, 1)]
         why = f" ({result.trace[0].summary})" if result.trace else ""
         text = "\n\n".join(lines) or f"No passage was found{why}."
+        if result.candidates:
+            text += "\n\nCandidates:\n" + "\n".join(candidate.line for candidate in result.candidates)
         return ToolResult(content=text, structured_content=result.model_dump(mode="json"))
 
 

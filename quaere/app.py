@@ -95,6 +95,8 @@ class App:
         if self._ledger.meta("embedder") in (None, self._embedder.fingerprint):
             self._ledger.set_meta("embedder", self._embedder.fingerprint)
             self._search.dense.sync()
+            if self._search.sparse is not None:
+                self._search.sparse.sync()
         self._search.bm25.sync()
         self._queue.adopt()
 
@@ -159,6 +161,7 @@ class App:
         channels: Sequence[str] = (),
         documents: Sequence[str] = (),
         filters: Filter | None = None,
+        explain: bool = False,
     ) -> SearchResult:
         query = _checked(query)
         self._check_embedder()
@@ -173,15 +176,16 @@ class App:
             channels=channels,
             documents=chosen or (),
         )
-        passages = await to_thread.run_sync(search, abandon_on_cancel=True)
-        found = f"{len(passages)} passages" if chosen != () else "no document fits what the search was limited to"
+        found = await to_thread.run_sync(search, abandon_on_cancel=True)
+        said = f"{len(found.passages)} passages" if chosen != () else "no document fits what the search was limited to"
         step = TraceStep(
             stage="retriever",
             ms=round((time.perf_counter() - start) * 1000, 1),
-            summary=(found if len(self._search.bm25) else "nothing ingested yet") + left_out(selection),
-            details=counts(selection),
+            summary=(said if len(self._search.bm25) else "nothing ingested yet") + left_out(selection),
+            details=counts(selection) | ({"notes": "; ".join(found.notes)} if found.notes else {}),
         )
-        return SearchResult(query=query, passages=passages, trace=(step,))
+        candidates = found.candidates if explain else ()
+        return SearchResult(query=query, passages=found.passages, candidates=candidates, trace=(step,))
 
     async def read_page(
         self, document: str, page: int, *, highlight: str = "", image: bool = True
@@ -302,6 +306,8 @@ class App:
         def work(tell: Callable[[Event], None]) -> None:
             self._ingestor.embed_all(Run(lambda step, done, total: tell(_progress(step, done, total))))
             self._search.dense.rebuild()
+            if self._search.sparse is not None:
+                self._search.sparse.rebuild()
             self._ledger.set_meta("embedder", self._embedder.fingerprint)
             self._search.bm25.sync()
 
@@ -310,7 +316,8 @@ class App:
         return await self.health()
 
     async def check(self, *, repair: bool = False) -> CheckReport:
-        checker = Checker(self._ledger, self._embedder, self._ingestor, self._search.dense, self._search.bm25)
+        search = self._search
+        checker = Checker(self._ledger, self._embedder, self._ingestor, search.dense, search.bm25, search.sparse)
         return await asyncio.to_thread(checker.check, repair, self._summarise_here())
 
     async def health(self) -> Health:

@@ -6,21 +6,24 @@ from agents.orchestrator import Orchestrator
 from agents.quoter import Quoter
 from agents.reflector import Reflector
 from agents.retriever import Retriever
+from agents.rewriter import Rewriter
 from agents.router import Router
 from agents.writer import Writer
+from core.errors import InvalidInput
 from core.ledger import Ledger
-from core.llm import LLMs
+from core.llm import LLM, LLMs
 from core.ports import Embedder
-from core.settings import IngestSettings, Settings
+from core.settings import IngestSettings, RetrievalSettings, Settings
 from ingest.describe import Describer
 from ingest.ocr import ScanReader, installed_engine
 from ingest.pipeline import Ingestor
 from ingest.summarise import Summariser
 from quaere.app import App
-from quaere.providers import embedder_of
+from quaere.providers import embedder_of, reranking_of
 from retrieval.bm25 import Bm25Index
 from retrieval.dense_chroma import ChromaIndex
 from retrieval.search import HybridSearch
+from retrieval.sparse import SparseIndex
 
 
 def build(settings: Settings, embedder: Embedder | None = None) -> App:
@@ -34,23 +37,25 @@ def build(settings: Settings, embedder: Embedder | None = None) -> App:
     ledger = Ledger.open(settings.ledger_url.get_secret_value() or f"sqlite:///{folder / 'ledger.db'}")
     embedder = embedder or embedder_of(settings.embedder)
     dense, bm25 = ChromaIndex(folder / "chroma", ledger, embedder), Bm25Index(ledger)
+    sparse = SparseIndex(ledger, embedder.sparse) if embedder.sparse else None
     ingestor = Ingestor(
         ledger,
         embedder,
-        (dense, bm25),
+        (dense, bm25, *([] if sparse is None else [sparse])),
         folder / "files",
         settings.chunks,
         settings.ingest,
         settings.embedder.batch_size,
         _scans(settings.ingest),
     )
-    search = HybridSearch(ledger, embedder, dense, bm25, settings.retrieval)
     llms = LLMs(settings.llm, ledger)
     writing, extracting = llms.of("write"), llms.of("extract")
+    reranking = reranking_of(settings.rerank, writing)
+    search = HybridSearch(ledger, embedder, dense, bm25, sparse, settings.retrieval, reranking)
     quoter = Quoter(ledger, embedder, bm25.idf)
     orchestrator = Orchestrator(
         Router(extracting),
-        Retriever(search, settings.retrieval.top_k),
+        Retriever(search, settings.retrieval.top_k, _rewriter(settings.retrieval, extracting or writing, bm25)),
         quoter,
         Writer(writing, extracting or writing, ledger, quoter) if writing else None,
         Reflector(),
@@ -61,6 +66,16 @@ def build(settings: Settings, embedder: Embedder | None = None) -> App:
     app = App(settings, ledger, embedder, ingestor, summariser, search, orchestrator, llms, describer)
     app.start()
     return app
+
+
+def _rewriter(settings: RetrievalSettings, llm: LLM | None, bm25: Bm25Index) -> Rewriter | None:
+    if not (settings.hyde or settings.translate):
+        return None
+    if llm is None:
+        raise InvalidInput(
+            "hyde and translate need a language model", hint="set QUAERE_LLM__BASE_URL and QUAERE_LLM__MODEL"
+        )
+    return Rewriter(llm, hyde=settings.hyde, translate=settings.translate, known=bm25.knows)
 
 
 def _scans(settings: IngestSettings) -> ScanReader | None:

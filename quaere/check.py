@@ -1,4 +1,4 @@
-"""Whether a library's parts agree: ledger, stored files, embeddings, vectors and BM25; and mending what does not."""
+"""Whether a library's parts agree: ledger, stored files, embeddings and indexes; and mending what does not."""
 
 from __future__ import annotations
 
@@ -13,14 +13,27 @@ from core.ledger import Ledger
 from core.ports import Embedder
 from core.text import embedding_text, text_hash
 from core.types import CheckReport, Chunk, Document, Finding
+from core.vectors import fingerprints, is_sparse
 from ingest.pipeline import NOT_EMBEDDED, READY, Ingestor, Summarise
 from ingest.run import Run
 from ingest.summarise import can_be_summarised
 from retrieval.bm25 import Bm25Index
 from retrieval.dense_chroma import ChromaIndex
+from retrieval.sparse import SparseIndex
 
 Kind = Literal[
-    "database", "rows", "stray", "file", "document", "unfinished", "embedder", "embedding", "summary", "vector", "bm25"
+    "database",
+    "rows",
+    "stray",
+    "file",
+    "document",
+    "unfinished",
+    "embedder",
+    "embedding",
+    "summary",
+    "vector",
+    "bm25",
+    "sparse",
 ]
 _BATCH = 500
 _WRONG = 1e-3  # of a stored vector's length, or of its distance from the ledger's; float32 errs by 1e-6
@@ -35,6 +48,7 @@ _DONE: dict[str, str] = {
     "summary": "summarised again",
     "vector": "rebuilt from the ledger",
     "bm25": "rebuilt from the ledger",
+    "sparse": "rebuilt from the ledger",
 }
 
 
@@ -62,6 +76,7 @@ class Checker:
     ingestor: Ingestor
     dense: ChromaIndex
     bm25: Bm25Index
+    sparse: SparseIndex | None
 
     def check(self, repair: bool, summarise: Summarise) -> CheckReport:
         """Waits for a document that is being added, and lets none be added or removed meanwhile."""
@@ -108,6 +123,7 @@ class Checker:
             *self._embedded(),
             *self._vectors(),
             *self._lexical(),
+            *self._learned(),
         ]
 
     @property
@@ -179,7 +195,7 @@ class Checker:
             yield _Problem("embedder", what, "run `quaere reindex`, or set the former embedder again")
             return
         hashes = sorted({key for _, key in self.ledger.indexed_children().values() if key})
-        missing = self.ledger.missing_embeddings(wanted, hashes)
+        missing = self.ledger.missing_embeddings(fingerprints(self.embedder), hashes)
         wrong = self._wrong_embeddings(hashes)
         if missing:
             yield _Problem("embedding", f"{len(missing)} texts have no embedding{self._and(wrong)}", items=tuple(wrong))
@@ -199,6 +215,9 @@ class Checker:
             for key, vector in self.ledger.load_embeddings(self.embedder.fingerprint, batch).items():
                 if len(vector) != size or not abs(float(np.linalg.norm(vector)) - 1) < _WRONG:
                     wrong.add(key)
+            if self.embedder.sparse is not None:
+                kept = self.ledger.load_embeddings(self.embedder.sparse.fingerprint, batch)
+                wrong |= {key for key, row in kept.items() if not is_sparse(row)}
         rows = self.ledger.indexed_children()
         return sorted(wrong | {rows[item][1] for item in self._differing() if item in rows})
 
@@ -250,6 +269,19 @@ class Checker:
         if wrong:
             yield _Problem("bm25", "; ".join(wrong))
 
+    def _learned(self) -> Iterator[_Problem]:
+        if self.sparse is None or self.ledger.meta("embedder") != self.embedder.fingerprint:
+            return
+        wanted = {item for item, (_, key) in self.ledger.indexed_children().items() if key}
+        have = self.sparse.ids
+        counts = {
+            "passages are not in the sparse index": len(wanted - have),
+            "entries of the sparse index are of no passage": len(have - wanted),
+        }
+        wrong = [f"{count} {what}" for what, count in counts.items() if count]
+        if wrong:
+            yield _Problem("sparse", "; ".join(wrong))
+
     # mending it
 
     def _mended(self, found: Sequence[_Problem], summarise: Summarise) -> list[_Problem]:
@@ -266,6 +298,8 @@ class Checker:
         if {problem.kind for problem in found} - {"rows", "stray", "file"}:
             self.dense.rebuild()
             self.bm25.rebuild()
+            if self.sparse is not None:
+                self.sparse.rebuild()
         return [self._with_reason(problem, failed) for problem in self._problems()]
 
     def _mend(self, problem: _Problem, summarise: Summarise) -> None:

@@ -88,6 +88,11 @@ class Bm25Index:
         with self._lock:
             return self._model.search(terms, k, documents)
 
+    def knows(self, term: str) -> bool:
+        """Whether a chunk holds this index term."""
+        with self._lock:
+            return self._model.idf(term) > 0
+
     def idf(self, term: str) -> float:
         """Of one index term; a term that no chunk holds weighs as much as the rarest."""
         with self._lock:

@@ -1,22 +1,48 @@
-"""Hybrid search: dense and BM25 over children, fused by rank, each child grown to its parent."""
+"""Hybrid search: channels over children, fused by rank, their parents reranked and grown to passages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from core.errors import InvalidInput
 from core.ledger import Ledger
 from core.ports import Embedder
 from core.settings import RetrievalSettings
-from core.text import text_of
-from core.types import ChannelHit, Chunk, Document, Passage, Span
+from core.text import embedding_text, text_of
+from core.types import Candidate, ChannelHit, Chunk, Document, Passage, Span
 from retrieval.bm25 import Bm25Index
 from retrieval.dense_chroma import ChromaIndex
-from retrieval.fusion import reciprocal_rank_fusion
+from retrieval.fusion import by_parent, maximal_marginal_relevance, reciprocal_rank_fusion
+from retrieval.growing import Room, Run, grown
+from retrieval.rerank import Reranked, Reranking
+from retrieval.sparse import SparseIndex
 
-CHANNELS = ("dense", "bm25")
+CHANNELS = ("dense", "bm25", "sparse")  # that search with the question itself
+_NEAR = 4  # positions from a parent that was found within which its passage can grow
+_DIVERSE = 30  # parents among which MMR chooses
 Ranking = list[tuple[str, float]]
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """What a language model made of the question, where one was asked to: '' for nothing."""
+
+    hypothetical: str = ""  # a passage that would answer it (HyDE), searched for as a vector: channel 'hyde'
+    translation: str = ""  # into the library's language, searched for by BM25: channel 'translated'
+
+
+@dataclass(frozen=True)
+class Found:
+    """Passages, best first, and what became of each candidate; `notes` are what a person should know."""
+
+    passages: tuple[Passage, ...]
+    candidates: tuple[Candidate, ...] = ()
+    channels: tuple[str, ...] = ()
+    reranker: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -25,44 +51,144 @@ class HybridSearch:
     embedder: Embedder
     dense: ChromaIndex
     bm25: Bm25Index
+    sparse: SparseIndex | None
     settings: RetrievalSettings
+    reranking: Reranking | None = None
 
     def search(
-        self, query: str, *, top_k: int, channels: Sequence[str] = (), documents: Sequence[str] = ()
-    ) -> tuple[Passage, ...]:
-        """At most `top_k` passages (parents), best first. Costs one query embedding, about 25 ms on two cores."""
-        rankings = {channel: self._rank(channel, query, documents) for channel in _known(channels)}
+        self,
+        query: str,
+        *,
+        top_k: int,
+        channels: Sequence[str] = (),
+        documents: Sequence[str] = (),
+        rewritten: Rewritten | None = None,
+    ) -> Found:
+        """At most `top_k` passages, of `settings.context_chars` in all. Raises InvalidInput (an unknown channel).
+
+        Costs a query embedding, 25 ms on two cores, as much for the sparse channel, and the reranker where one is set.
+        """
+        ways = self._ways(query, channels, documents, rewritten or Rewritten())
+        rankings = {channel: search() for channel, search in ways.items()}
         fused = reciprocal_rank_fusion(
             {channel: [item for item, _ in hits] for channel, hits in rankings.items()},
             self.settings.weights,
             self.settings.rrf_k,
         )
         children = self.ledger.chunks(list(fused))
+        scores = by_parent(children, fused, self.settings.decay)
+        parents = self.ledger.chunks(list(scores))
+        owners = self.ledger.documents_by_id(parent.document_id for parent in parents)
+        parents = [parent for parent in parents if parent.document_id in owners]  # else removed in the meantime
+        best = {child.parent_id: child for child in reversed(children)}
+        ordered, reranked = self._reranked(query, parents, owners)
+        ordered = self._diverse(ordered, best, scores if reranked is None else {})
+        runs = self._grown(ordered, top_k)
         hits = _hits(rankings)
-        # References answer by their titles' words alone: findable, but behind content of equal rank.
-        order = sorted(children, key=lambda c: (-fused[c.id] * (0.5 if c.is_reference else 1.0), c.id))
-        return self._grow(order, fused, hits, top_k)
-
-    def _rank(self, channel: str, query: str, documents: Sequence[str]) -> Ranking:
-        k = self.settings.candidates
-        if channel == "dense":
-            return self.dense.search(self.embedder.query(query), k, documents)
-        return self.bm25.search(query, k, documents)
-
-    def _grow(
-        self, children: Sequence[Chunk], fused: dict[str, float], hits: dict[str, tuple[ChannelHit, ...]], top_k: int
-    ) -> tuple[Passage, ...]:
-        best: dict[str, Chunk] = {}
-        for child in children:
-            best.setdefault(child.parent_id, child)
-        chosen = list(best)[:top_k]
-        parents = self.ledger.chunks(chosen)
-        documents = self.ledger.documents_by_id(parent.document_id for parent in parents)
-        return tuple(
-            passage_of(parent, best[parent.id], documents[parent.document_id], fused[best[parent.id].id], hits)
-            for parent in parents
-            if parent.document_id in documents  # removed in the meantime
+        passages = tuple(
+            passage_of(run, best[parent.id], owners[parent.document_id], scores[parent.id], hits)
+            for parent, run in runs
         )
+        return Found(
+            passages=passages,
+            candidates=self._candidates(children, ordered, owners, _Fate(fused, hits, reranked, parents, runs, top_k)),
+            channels=tuple(rankings),
+            reranker=self.reranking.fingerprint if self.reranking else "",
+            notes=self._notes(rankings, reranked),
+        )
+
+    def default_channels(self) -> tuple[str, ...]:
+        """Those that there are with this embedder and that weigh anything."""
+        there = [name for name in CHANNELS if name != "sparse" or self.sparse is not None]
+        return tuple(name for name in there if self.settings.weights.get(name, 1.0) > 0)
+
+    def _ways(
+        self, query: str, channels: Sequence[str], documents: Sequence[str], rewritten: Rewritten
+    ) -> dict[str, Callable[[], Ranking]]:
+        k = self.settings.candidates
+        every: dict[str, Callable[[], Ranking]] = {
+            "dense": lambda: self.dense.search(self.embedder.query(query), k, documents),
+            "bm25": lambda: self.bm25.search(query, k, documents),
+        }
+        if self.sparse is not None:
+            sparse = self.sparse
+            every["sparse"] = lambda: sparse.search(query, k, documents)
+        unknown = [channel for channel in channels if channel not in CHANNELS]
+        if unknown:
+            raise InvalidInput(f"unknown channel {unknown[0]!r}", hint=f"channels: {', '.join(CHANNELS)}")
+        missing = [channel for channel in channels if channel not in every]
+        if missing:
+            raise InvalidInput(
+                "this library's embedder gives no sparse weights", hint=f"channels here: {', '.join(every)}"
+            )
+        ways = {channel: every[channel] for channel in dict.fromkeys(channels) or self.default_channels()}
+        if rewritten.hypothetical:
+            passage = rewritten.hypothetical
+            ways["hyde"] = lambda: self.dense.search(self.embedder.passages([passage])[0], k, documents)
+        if rewritten.translation:
+            ways["translated"] = lambda: self.bm25.search(rewritten.translation, k, documents)
+        return ways
+
+    def _reranked(
+        self, query: str, parents: Sequence[Chunk], owners: Mapping[str, Document]
+    ) -> tuple[list[Chunk], Reranked | None]:
+        if self.reranking is None:
+            return list(parents), None
+        first, rest = parents[: self.settings.reranked], parents[self.settings.reranked :]
+        texts = [embedding_text(owners[parent.document_id].title, parent.section, parent.text) for parent in first]
+        reranked = self.reranking.rank(query, texts)
+        return [*(first[place] for place in reranked.order), *rest], reranked
+
+    def _diverse(self, parents: list[Chunk], best: Mapping[str, Chunk], scores: Mapping[str, float]) -> list[Chunk]:
+        """By maximal marginal relevance, where `settings.mmr` asks for it; after a reranker relevance is 1 / rank."""
+        if self.settings.mmr == 1.0 or not parents:
+            return parents
+        first = parents[:_DIVERSE]
+        hashes = self.ledger.embed_hashes([best[parent.id].id for parent in first])
+        known = self.ledger.load_embeddings(self.embedder.fingerprint, list(hashes.values()))
+        size = len(next(iter(known.values()), np.zeros(1)))
+        blank = np.zeros(size, dtype=np.float32)  # like nothing: references have no vector
+        vectors = np.stack([known.get(hashes.get(best[parent.id].id, ""), blank) for parent in first])
+        relevance = [scores.get(parent.id, 1.0 / rank) for rank, parent in enumerate(first, 1)]
+        order = maximal_marginal_relevance(relevance, vectors, self.settings.mmr)
+        return [*(first[place] for place in order), *parents[_DIVERSE:]]
+
+    def _grown(self, parents: Sequence[Chunk], top_k: int) -> list[tuple[Chunk, Run]]:
+        room = Room(self.settings.passage_chars, self.settings.context_chars)
+        # Those found may lie in a passage before them: twice as many are enough to fill the places.
+        near = self.ledger.parents_near([(p.document_id, p.position) for p in parents[: 2 * top_k]], _NEAR)
+        return grown(parents, {(p.document_id, p.position): p for p in (*near, *parents)}, top_k, room)
+
+    def _candidates(
+        self, children: Sequence[Chunk], ordered: Sequence[Chunk], owners: Mapping[str, Document], fate: _Fate
+    ) -> tuple[Candidate, ...]:
+        place = {parent.id: rank for rank, parent in enumerate(ordered, 1)}
+        known = sorted(
+            (c for c in children if c.parent_id in place), key=lambda c: (place[c.parent_id], -fate.fused[c.id])
+        )
+        return tuple(
+            Candidate(
+                chunk_id=child.id,
+                document_id=child.document_id,
+                document=owners[child.document_id].name,
+                page=child.page,
+                text=" ".join(child.text.split())[:120],
+                channels=fate.hits[child.id],
+                fused=fate.fused[child.id],
+                rank=place[child.parent_id],
+                logit=fate.logits.get(child.parent_id),
+                passage=fate.passage.get(child.parent_id, 0),
+                why=fate.why(child.parent_id),
+            )
+            for child in known
+        )
+
+    def _notes(self, rankings: Mapping[str, Ranking], reranked: Reranked | None) -> tuple[str, ...]:
+        notes = [reranked.summary] if reranked else []
+        if "sparse" in rankings and self.sparse is not None and len(self.sparse) < len(self.dense):
+            without = len(self.dense) - len(self.sparse)
+            notes.append(f"{without} passages have no sparse weights yet: run `quaere check --repair`")
+        return tuple(notes)
 
     def overview(self, documents: Sequence[str]) -> tuple[Passage, ...]:
         """Of each document the passages that its summary is made of, the summary's sentences as what was found."""
@@ -80,7 +206,30 @@ class HybridSearch:
             inside = [span for span in whole.spans if any(_holds(own, span) for own in parent.spans)]
             if inside:
                 said = text_of(inside, texts)
-                yield passage_of(parent, parent.model_copy(update={"text": said, "spans": inside}), document, 0.0, {})
+                yield passage_of([parent], parent.model_copy(update={"text": said, "spans": inside}), document, 0.0, {})
+
+
+class _Fate:
+    """What became of each parent, for the trace."""
+
+    def __init__(
+        self,
+        fused: Mapping[str, float],
+        hits: Mapping[str, tuple[ChannelHit, ...]],
+        reranked: Reranked | None,
+        parents: Sequence[Chunk],
+        runs: Sequence[tuple[Chunk, Sequence[Chunk]]],
+        top_k: int,
+    ) -> None:
+        self.fused, self.hits = fused, hits
+        scored = reranked.scores if reranked else {}
+        self.logits = {parents[place].id: score for place, score in scored.items()}
+        self.passage = {chunk.id: number for number, (_, run) in enumerate(runs, 1) for chunk in run}
+        full = len(runs) < top_k and len(parents) > len(runs)
+        self._left = "no room in the characters for all" if full else f"beyond the {top_k} passages asked for"
+
+    def why(self, parent: str) -> str:
+        return "" if parent in self.passage else self._left
 
 
 def _holds(outer: Span, inner: Span) -> bool:
@@ -88,17 +237,19 @@ def _holds(outer: Span, inner: Span) -> bool:
 
 
 def passage_of(
-    parent: Chunk, child: Chunk, document: Document, score: float, hits: dict[str, tuple[ChannelHit, ...]]
+    run: Sequence[Chunk], child: Chunk, document: Document, score: float, hits: Mapping[str, tuple[ChannelHit, ...]]
 ) -> Passage:
+    """Of neighbouring parents, one of which holds the child that was found."""
+    own = next((parent for parent in run if parent.id == child.parent_id), run[0])
     return Passage(
-        chunk_id=parent.id,
+        chunk_id=own.id,
         document_id=document.id,
         document=document.name,
         title=document.title,
         page=child.page,
-        section=parent.section,
-        text=parent.text,
-        spans=parent.spans,
+        section=own.section,
+        text="\n".join(parent.text for parent in run),
+        spans=tuple(span for parent in run for span in parent.spans),
         best_child=child.text,
         described=child.indexed if child.kind == "description" else "",
         rows=child.indexed if child.kind == "table" else "",
@@ -107,14 +258,7 @@ def passage_of(
     )
 
 
-def _known(channels: Sequence[str]) -> tuple[str, ...]:
-    unknown = [channel for channel in channels if channel not in CHANNELS]
-    if unknown:
-        raise InvalidInput(f"unknown channel {unknown[0]!r}", hint=f"channels: {', '.join(CHANNELS)}")
-    return tuple(dict.fromkeys(channels)) or CHANNELS
-
-
-def _hits(rankings: dict[str, Ranking]) -> dict[str, tuple[ChannelHit, ...]]:
+def _hits(rankings: Mapping[str, Ranking]) -> dict[str, tuple[ChannelHit, ...]]:
     found: dict[str, tuple[ChannelHit, ...]] = {}
     for channel, ranking in rankings.items():
         for rank, (item, score) in enumerate(ranking, 1):

@@ -268,6 +268,12 @@ def search(
     fields: WithField = None,
     as_of: AsOf = "",
     include_expired: Expired = False,
+    channels: Annotated[
+        list[str] | None, typer.Option("--channel", help="dense, bm25 or sparse; may be repeated [default: all].")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="List every candidate too, and why it is there or not.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Find passages, with the rank each channel gave them."""
@@ -278,7 +284,9 @@ def search(
         filters = filter_of(
             collection=collection, tags=tags, fields=fields, as_of=as_of, include_expired=include_expired
         )
-        found = await service.search_passages(query, top_k=top_k, documents=documents or [], filters=filters)
+        found = await service.search_passages(
+            query, top_k=top_k, channels=channels or [], documents=documents or [], filters=filters, explain=explain
+        )
         _print(found, as_json, terminal.passages_text)
 
     run(context, work, as_json)

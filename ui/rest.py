@@ -60,6 +60,7 @@ class Search(Frozen):
     channels: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
     filters: Filter = Filter()
+    explain: bool = Field(default=False, description="list every candidate and what became of it")
 
 
 class ErrorDetail(BaseModel):
@@ -169,7 +170,12 @@ def _add_questions(router: APIRouter, tools: Tools) -> None:
     async def search(asked: Search) -> SearchResult:
         """Passages, best first, with the rank that each channel gave them."""
         return await tools.search_passages(
-            asked.query, top_k=asked.top_k, channels=asked.channels, documents=asked.documents, filters=asked.filters
+            asked.query,
+            top_k=asked.top_k,
+            channels=asked.channels,
+            documents=asked.documents,
+            filters=asked.filters,
+            explain=asked.explain,
         )
 
 

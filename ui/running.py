@@ -35,6 +35,7 @@ class Tools(Protocol):
         channels: Sequence[str] = (),
         documents: Sequence[str] = (),
         filters: Filter | None = None,
+        explain: bool = False,
     ) -> SearchResult: ...
 
     async def read_page(

@@ -141,6 +141,11 @@ def passages_text(result: SearchResult) -> str:
         ranks = ", ".join(f"{hit.channel} #{hit.rank}" for hit in p.channels)
         parts.append(f"{n}. {p.title} ({p.document}), page {p.page}{f' · {p.section}' if p.section else ''} · {ranks}")
         parts.append(_wrapped(textwrap.shorten(p.best_child, 400, placeholder=" …"), "   "))
+    if notes := str(result.trace[0].details.get("notes", "")):
+        parts.append(notes)
+    if result.candidates:
+        parts.append("\nCandidates, with their rank in each channel:")
+        parts += [candidate.line for candidate in result.candidates]
     return "\n".join(parts)
 
 

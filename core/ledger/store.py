@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Engine, Table, and_, delete, false, func, insert, select, true, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Table,
+    and_,
+    delete,
+    false,
+    func,
+    insert,
+    or_,
+    select,
+    true,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from core.errors import InvalidInput, NotFound
@@ -303,6 +318,24 @@ class Ledger:
         found = [chunk_of(row) for row in self._rows(query)]
         return sorted(found, key=lambda chunk: (chunk.parent_id != "", chunk.position))
 
+    def parents_near(self, places: Sequence[tuple[str, int]], distance: int) -> list[Chunk]:
+        """Parents within `distance` positions of those at (document id, position), themselves among them."""
+        if not places:
+            return []
+        near = (
+            (t.chunks.c.document_id == document) & t.chunks.c.position.between(at - distance, at + distance)
+            for document, at in places
+        )
+        return [chunk_of(row) for row in self._rows(select(t.chunks).where(t.chunks.c.parent_id == "", or_(*near)))]
+
+    def embed_hashes(self, ids: Sequence[str]) -> dict[str, str]:
+        """By chunk id, of those of these chunks that are embedded."""
+        found: dict[str, str] = {}
+        for part in _parts(ids):
+            query = select(t.chunks.c.id, t.chunks.c.embed_hash).where(t.chunks.c.id.in_(part))
+            found |= {row["id"]: row["embed_hash"] for row in self._rows(query) if row["embed_hash"]}
+        return found
+
     def children_and_hashes(self, document_id: str) -> list[tuple[Chunk, str]]:
         """A document's children with the hash of the text that is embedded, in the order of the text."""
         query = select(t.chunks).where(t.chunks.c.document_id == document_id, t.chunks.c.parent_id != "")
@@ -401,15 +434,15 @@ class Ledger:
 
     # embeddings
 
-    def missing_embeddings(self, fingerprint: str, hashes: Sequence[str]) -> list[str]:
-        """Those of `hashes` that this embedder has not embedded, in their order, none twice."""
-        known: set[str] = set()
+    def missing_embeddings(self, fingerprints: Sequence[str], hashes: Sequence[str]) -> list[str]:
+        """Those of `hashes` that not every one of these has embedded, in their order, none twice."""
+        known: Counter[str] = Counter()
         for part in _parts(hashes):
             query = select(t.embeddings.c.text_hash).where(
-                t.embeddings.c.fingerprint == fingerprint, t.embeddings.c.text_hash.in_(part)
+                t.embeddings.c.fingerprint.in_(fingerprints), t.embeddings.c.text_hash.in_(part)
             )
-            known |= {row["text_hash"] for row in self._rows(query)}
-        return [item for item in dict.fromkeys(hashes) if item not in known]
+            known.update(row["text_hash"] for row in self._rows(query))
+        return [item for item in dict.fromkeys(hashes) if known[item] < len(fingerprints)]
 
     def store_embeddings(self, fingerprint: str, vectors: Mapping[str, Vectors]) -> None:
         rows = [

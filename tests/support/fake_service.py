@@ -143,8 +143,10 @@ class FakeService:
         channels: Sequence[str] = (),
         documents: Sequence[str] = (),
         filters: Filter | None = None,
+        explain: bool = False,
     ) -> SearchResult:
         arguments = {"query": query, "top_k": top_k, "channels": tuple(channels), "documents": tuple(documents)}
+        arguments |= {"explain": True} if explain else {}
         await self._enter("search_passages", arguments | {"filters": filters})
         passages = tuple(self._passage(document, rank) for rank, document in enumerate(self.documents.values(), 1))
         return SearchResult(query=query, passages=passages[:top_k], trace=())

@@ -313,16 +313,17 @@ class LedgerContract:
         ids = [f"a-child-{n}" for n in reversed(range(1201))]
         assert [c.id for c in ledger.chunks(ids)] == ids
         hashes = [f"h-{words}" for words in texts]
-        assert ledger.missing_embeddings(MODEL, [*hashes, "new"]) == ["new"]
+        assert ledger.missing_embeddings([MODEL], [*hashes, "new"]) == ["new"]
         assert set(ledger.load_embeddings(MODEL, hashes)) == set(hashes)
 
     # embeddings
 
     def test_missing_embeddings_keep_order_and_come_once(self, ledger: Ledger) -> None:
         ledger.store_embeddings(MODEL, {"known": np.ones(3, np.float32)})
-        assert ledger.missing_embeddings(MODEL, ["z", "known", "a", "z"]) == ["z", "a"]
-        assert ledger.missing_embeddings("other", ["known"]) == ["known"]
-        assert ledger.missing_embeddings(MODEL, []) == []
+        assert ledger.missing_embeddings([MODEL], ["z", "known", "a", "z"]) == ["z", "a"]
+        assert ledger.missing_embeddings(["other"], ["known"]) == ["known"]
+        assert ledger.missing_embeddings([MODEL], []) == []
+        assert ledger.missing_embeddings([MODEL, "other"], ["known", "a"]) == ["known", "a"]
 
     def test_embeddings_come_back_bit_for_bit_and_may_be_stored_twice(self, ledger: Ledger) -> None:
         vector = np.array([0.1, -1e-38, np.pi], np.float32)

@@ -56,6 +56,7 @@ class ScriptedSearch(FakeService):
         channels: Sequence[str] = (),
         documents: Sequence[str] = (),
         filters: Filter | None = None,
+        explain: bool = False,
     ) -> SearchResult:
         self.asked.append((query, top_k, tuple(channels)))
         passages = tuple(self.found.get(query, ()))[:top_k]

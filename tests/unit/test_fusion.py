@@ -1,7 +1,9 @@
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.fusion import reciprocal_rank_fusion
+from core.types import Chunk, Span
+from retrieval.fusion import by_parent, maximal_marginal_relevance, reciprocal_rank_fusion
 
 IDS = st.lists(st.sampled_from("abcdefgh"), unique=True)
 
@@ -27,3 +29,28 @@ def test_every_hit_once_and_the_order_of_channels_does_not_matter(first: list[st
 @given(IDS.filter(bool))
 def test_one_channel_keeps_its_order(ids: list[str]) -> None:
     assert list(reciprocal_rank_fusion({"x": ids}, {})) == ids
+
+
+def child(name: str, parent: str, reference: bool = False) -> Chunk:
+    spans = (Span(page=1, start=0, end=1),)
+    return Chunk(id=name, document_id="d", parent_id=parent, position=0, text="x", spans=spans, is_reference=reference)
+
+
+def test_a_parent_has_its_best_childs_score_and_a_share_of_the_others() -> None:
+    children = [child("a", "p"), child("b", "q"), child("c", "q"), child("r", "refs", reference=True)]
+    fused = {"a": 1.0, "b": 0.8, "c": 0.5, "r": 1.0}
+    assert by_parent(children, fused, 0.5) == {"q": 0.8 + 0.25, "p": 1.0, "refs": 0.5}
+    assert list(by_parent(children, fused, 0.0)) == ["p", "q", "refs"]
+
+
+def test_mmr_puts_what_is_unlike_before_what_is_alike() -> None:
+    vectors = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)
+    assert maximal_marginal_relevance([1.0, 0.9, 0.8], vectors, 1.0) == [0, 1, 2]
+    assert maximal_marginal_relevance([1.0, 0.9, 0.8], vectors, 0.7) == [0, 2, 1]
+    assert maximal_marginal_relevance([], np.zeros((0, 2), dtype=np.float32), 0.5) == []
+
+
+@given(st.lists(st.floats(0, 10), max_size=8), st.floats(0, 1))
+def test_mmr_gives_each_place_once(scores: list[float], balance: float) -> None:
+    vectors = np.eye(8, dtype=np.float32)[: len(scores)]
+    assert sorted(maximal_marginal_relevance(scores, vectors, balance)) == list(range(len(scores)))
