@@ -189,7 +189,8 @@ def _add_search(server: FastMCP[Any], service: Service) -> None:
         explain: Annotated[bool, Field(description="Whether to list every candidate and what became of it.")] = False,
     ) -> ToolResult:
         """Find passages of the library's documents, best first, each with its document, page and the rank
-        each search channel gave it. No language model is involved."""
+        each search channel gave it. No language model is involved, unless the library is set to rewrite questions or
+        to rerank by one."""
         result = await service.search_passages(
             query, top_k=top_k, channels=channels, documents=documents, filters=filters, explain=explain
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Callable, Sequence
 from datetime import date
 from functools import partial
@@ -15,6 +14,7 @@ from anyio import to_thread
 
 from agents.orchestrator import Orchestrator, Policy, counts, left_out
 from agents.pictured import boxes_of
+from agents.rewriter import Rewriter
 from core.errors import EmbeddingChanged, InvalidInput, LibraryError, NothingIngested, QuaereError
 from core.jobs import add_and_wait
 from core.ledger import Ledger
@@ -56,7 +56,7 @@ from ingest.summarise import Summariser
 from quaere import __version__
 from quaere.check import Checker
 from quaere.jobs import JobQueue
-from retrieval.search import HybridSearch
+from retrieval.search import Found, HybridSearch, Rewritten
 
 T = TypeVar("T")
 MAX_QUESTION_CHARS = 4000
@@ -76,7 +76,8 @@ class App:
         search: HybridSearch,
         orchestrator: Orchestrator,
         llms: LLMs,
-        describer: Describer | None = None,
+        rewriter: Rewriter | None,
+        describer: Describer | None,
     ) -> None:
         self._settings = settings
         self._ledger = ledger
@@ -86,6 +87,7 @@ class App:
         self._search = search
         self._orchestrator = orchestrator
         self._llms = llms
+        self._rewriter = rewriter
         self._describer = describer
         self._queue = JobQueue(ledger, ingestor, self._summarise, self._is_embedder)
 
@@ -166,26 +168,31 @@ class App:
         query = _checked(query)
         self._check_embedder()
         selection = self._select(documents, filters)
-        start = time.perf_counter()
         chosen = selection.documents
-        search = partial(
-            # To the search no ids mean every document.
-            self._search.search,
-            query,
-            top_k=0 if chosen == () else top_k,
-            channels=channels,
-            documents=chosen or (),
-        )
-        found = await to_thread.run_sync(search, abandon_on_cancel=True)
-        said = f"{len(found.passages)} passages" if chosen != () else "no document fits what the search was limited to"
-        step = TraceStep(
-            stage="retriever",
-            ms=round((time.perf_counter() - start) * 1000, 1),
-            summary=(said if len(self._search.bm25) else "nothing ingested yet") + left_out(selection),
-            details=counts(selection) | ({"notes": "; ".join(found.notes)} if found.notes else {}),
-        )
+        tracer = Tracer()
+        with account(self._settings.budget.question):
+            async with tracer.stage("retriever") as step:
+                found = Found(())
+                if chosen != ():  # to the search no ids mean every document
+                    rewritten = await self._rewritten(query, selection)
+                    search = partial(
+                        self._search.search,
+                        query,
+                        top_k=top_k,
+                        channels=channels,
+                        documents=chosen or (),
+                        rewritten=rewritten,
+                    )
+                    found = await to_thread.run_sync(search, abandon_on_cancel=True)
+                step.summary = _said(found, chosen, len(self._search.bm25)) + left_out(selection)
+                step.details = counts(selection) | ({"notes": "; ".join(found.notes)} if found.notes else {})
         candidates = found.candidates if explain else ()
-        return SearchResult(query=query, passages=found.passages, candidates=candidates, trace=(step,))
+        return SearchResult(query=query, passages=found.passages, candidates=candidates, trace=tracer.steps)
+
+    async def _rewritten(self, query: str, selection: Selection) -> Rewritten:
+        if self._rewriter is None:
+            return Rewritten()
+        return await self._rewriter.rewrite(query, self._selected(selection))
 
     async def read_page(
         self, document: str, page: int, *, highlight: str = "", image: bool = True
@@ -381,6 +388,12 @@ class App:
                 f"the library was embedded by {stored}, but {self._embedder.fingerprint} is configured",
                 hint="run `quaere reindex`, or set the former embedder again",
             )
+
+
+def _said(found: Found, chosen: Sequence[str] | None, indexed: int) -> str:
+    if not indexed:
+        return "nothing ingested yet"
+    return "no document fits what the search was limited to" if chosen == () else f"{len(found.passages)} passages"
 
 
 def _progress(step: str, done: int, total: int) -> Event:

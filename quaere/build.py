@@ -52,10 +52,11 @@ def build(settings: Settings, embedder: Embedder | None = None) -> App:
     writing, extracting = llms.of("write"), llms.of("extract")
     reranking = reranking_of(settings.rerank, writing)
     search = HybridSearch(ledger, embedder, dense, bm25, sparse, settings.retrieval, reranking)
+    rewriter = _rewriter(settings.retrieval, extracting or writing, bm25)
     quoter = Quoter(ledger, embedder, bm25.idf)
     orchestrator = Orchestrator(
         Router(extracting),
-        Retriever(search, settings.retrieval.top_k, _rewriter(settings.retrieval, extracting or writing, bm25)),
+        Retriever(search, settings.retrieval.top_k, rewriter),
         quoter,
         Writer(writing, extracting or writing, ledger, quoter) if writing else None,
         Reflector(),
@@ -63,7 +64,7 @@ def build(settings: Settings, embedder: Embedder | None = None) -> App:
     summariser = Summariser(ledger, extracting if settings.ingest.summaries == "llm" else None)
     seeing = llms.of("vision")
     describer = Describer(ledger, seeing) if seeing else None
-    app = App(settings, ledger, embedder, ingestor, summariser, search, orchestrator, llms, describer)
+    app = App(settings, ledger, embedder, ingestor, summariser, search, orchestrator, llms, rewriter, describer)
     app.start()
     return app
 
