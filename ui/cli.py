@@ -41,6 +41,9 @@ WithField = Annotated[
     list[str] | None,
     typer.Option("--field", help="NAME=VALUE: only documents of that value; the same name again adds a value."),
 ]
+InLanguage = Annotated[str, typer.Option("--language", help="Only documents in this language, e.g. en.")]
+PublishedFrom = Annotated[str, typer.Option(help="YYYY-MM-DD: only what was published then or later.")]
+PublishedTo = Annotated[str, typer.Option(help="YYYY-MM-DD: only what was published then or before.")]
 AsOf = Annotated[str, typer.Option(help="YYYY-MM-DD: what is valid on that day [default: today].")]
 Expired = Annotated[bool, typer.Option("--include-expired", help="Documents too that are valid no more.")]
 SetCollection = Annotated[str | None, typer.Option("--collection", help="The collection it belongs to.")]
@@ -230,6 +233,9 @@ def ask(
     collection: InCollection = "",
     tags: WithTag = None,
     fields: WithField = None,
+    language: InLanguage = "",
+    published_from: PublishedFrom = "",
+    published_to: PublishedTo = "",
     as_of: AsOf = "",
     include_expired: Expired = False,
     quote: Annotated[bool, typer.Option("--quote", help="Quote only, even with a language model configured.")] = False,
@@ -242,7 +248,14 @@ def ask(
 
         stream = terminal.Stream(quiet=as_json)
         filters = filter_of(
-            collection=collection, tags=tags, fields=fields, as_of=as_of, include_expired=include_expired
+            collection=collection,
+            tags=tags,
+            fields=fields,
+            language=language,
+            published_from=published_from,
+            published_to=published_to,
+            as_of=as_of,
+            include_expired=include_expired,
         )
         answer = await service.ask(
             question,
@@ -266,6 +279,9 @@ def search(
     collection: InCollection = "",
     tags: WithTag = None,
     fields: WithField = None,
+    language: InLanguage = "",
+    published_from: PublishedFrom = "",
+    published_to: PublishedTo = "",
     as_of: AsOf = "",
     include_expired: Expired = False,
     channels: Annotated[
@@ -282,7 +298,14 @@ def search(
         from ui.conditions import filter_of
 
         filters = filter_of(
-            collection=collection, tags=tags, fields=fields, as_of=as_of, include_expired=include_expired
+            collection=collection,
+            tags=tags,
+            fields=fields,
+            language=language,
+            published_from=published_from,
+            published_to=published_to,
+            as_of=as_of,
+            include_expired=include_expired,
         )
         found = await service.search_passages(
             query, top_k=top_k, channels=channels or [], documents=documents or [], filters=filters, explain=explain

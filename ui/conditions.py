@@ -17,6 +17,8 @@ def filter_of(
     tags: Sequence[str] | None = None,
     fields: Sequence[str] | None = None,
     language: str = "",
+    published_from: str = "",
+    published_to: str = "",
     as_of: str = "",
     include_expired: bool = False,
 ) -> Filter:
@@ -28,7 +30,8 @@ def filter_of(
             raise InvalidInput(f"{text!r} is no field", hint="write NAME=VALUE, e.g. --field country=Spain")
         wanted.setdefault(name.strip(), []).append(value.strip())
     values = {"collection": collection, "tags": tuple(tags or ()), "fields": wanted, "language": language}
-    return parsed(Filter, {**values, "as_of": as_of, "include_expired": include_expired})
+    days = {"published_from": published_from, "published_to": published_to, "as_of": as_of}
+    return parsed(Filter, {**values, **days, "include_expired": include_expired})
 
 
 async def metadata_of(
