@@ -99,7 +99,9 @@ class RerankSettings(Connection):
     max_tokens: int = Field(
         default=512, ge=32, le=32768, description="of question and passage; what is longer is cut, and counted"
     )
-    batch_size: int = Field(default=8, ge=1, le=1000, description="pairs in one pass or request; not for llm")
+    batch_size: int = Field(
+        default=0, ge=0, le=1000, description="pairs in one pass or request; 0: 4 on this machine, 32 over HTTP"
+    )
     budget_ms: int = Field(
         default=0, ge=0, le=600_000, description="what does not fit stays in fused order; 0: no limit"
     )

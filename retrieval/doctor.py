@@ -70,8 +70,8 @@ def _reranks(settings: RerankSettings) -> Iterator[Check]:
     start = time.perf_counter()
     scores = np.concatenate(
         [
-            reranker.scores(_QUESTION, [_ANSWER * 6] * min(settings.batch_size, _USUAL - done)).scores
-            for done in range(0, _USUAL, settings.batch_size)
+            reranker.scores(_QUESTION, [_ANSWER * 6] * min(reranker.batch_size, _USUAL - done)).scores
+            for done in range(0, _USUAL, reranker.batch_size)
         ]
     )
     seconds = time.perf_counter() - start

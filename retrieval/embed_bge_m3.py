@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from FlagEmbedding import BGEM3FlagModel
-from huggingface_hub import snapshot_download
 from numpy.typing import NDArray
-from transformers.utils import logging as transformers_logging
 
 from core.errors import LibraryError
 from core.ports import SparseVector, Vectors
 from core.settings import EmbedderSettings
 from retrieval.batching import by_length, size_of
 from retrieval.pairs import longest_input
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when PyTorch loads; else idle threads spin
+
+import torch
+from FlagEmbedding import BGEM3FlagModel
+from huggingface_hub import snapshot_download
+from transformers.utils import logging as transformers_logging
 
 MODEL = "BAAI/bge-m3"
 _LONGEST = 8192  # tokens: the model's own; what is longer is embedded by its beginning

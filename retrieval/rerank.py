@@ -55,7 +55,7 @@ class Reranking:
     """
 
     def __init__(self, reranker: Reranker, budget_ms: int = 0, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._reranker = reranker
+        self.reranker = reranker
         self._budget_ms = budget_ms
         self._clock = clock
         self._pace = 0.0  # seconds a byte, padding counted; 0: not known
@@ -63,13 +63,13 @@ class Reranking:
 
     @property
     def fingerprint(self) -> str:
-        return self._reranker.fingerprint
+        return self.reranker.fingerprint
 
     def rank(self, query: str, texts: Sequence[str]) -> Reranked:
         """The candidates' order; `texts` are in fused order. A model that fails leaves it as it is, and says so.
 
         Costs a pass through the model for each batch, within the budget where there is one. A model on the CPU can
-        go over it by as much as its last batch was slower than the one before.
+        go over it by as much as its last batch was slower than foreseen.
         """
         run = _Run(query, texts, self._clock() + (self._budget_ms / 1000 if self._budget_ms else float("inf")))
         start = self._clock()
@@ -81,7 +81,7 @@ class Reranking:
         while run.left and (batch := self._next(run)):
             started = self._clock()
             try:
-                scored = self._reranker.scores(
+                scored = self.reranker.scores(
                     run.query, [run.texts[place] for place in batch], within_s=run.end - started
                 )
             except TimeoutError:
@@ -102,11 +102,13 @@ class Reranking:
         left_s = run.end - self._clock()
         if left_s <= 0:
             return []
-        if left_s == float("inf") or self._reranker.stops:
+        if left_s == float("inf") or self.reranker.stops:
             return self._batches(run, run.left)[0]
         if not self._pace:
             return run.left[:1]
         fitting = bisect_right(range(len(run.left) + 1), left_s, key=lambda n: self._seconds(run, run.left[:n])) - 1
+        if not fitting and not run.scores:
+            self._doubt()
         return self._batches(run, run.left[:fitting])[0] if fitting else []
 
     def _seconds(self, run: _Run, places: Sequence[int]) -> float:
@@ -114,13 +116,18 @@ class Reranking:
 
     def _batches(self, run: _Run, places: Sequence[int]) -> list[list[int]]:
         """Batches of one length, that with the first candidate first: what is broken off is of the least promise."""
-        batches = by_length([run.sizes[place] for place in places], self._reranker.batch_size)
+        batches = by_length([run.sizes[place] for place in places], self.reranker.batch_size)
         return sorted([places[item] for item in batch] for batch in batches)
 
     def _learn(self, work: int, seconds: float) -> None:
         with self._lock:
             pace = seconds / work
             self._pace = pace if not self._pace else (1 - _NEWEST) * self._pace + _NEWEST * pace
+
+    def _doubt(self) -> None:
+        """A pace at which nothing fits is halved: what was slow once is tried again some questions later."""
+        with self._lock:
+            self._pace /= 2
 
 
 class _Run:

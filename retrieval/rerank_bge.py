@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 
 import numpy as np
-from FlagEmbedding import FlagReranker
-from transformers.utils import logging as transformers_logging
 
 from core.errors import LibraryError
 from core.ports import Scored
 from core.settings import RerankSettings
-from retrieval.pairs import fit, longest_input
+from retrieval.pairs import BATCH_SIZE, fit, longest_input
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when PyTorch loads; else idle threads spin
+
+from FlagEmbedding import FlagReranker
+from transformers.utils import logging as transformers_logging
 
 
 class BgeReranker:
@@ -28,7 +32,7 @@ class BgeReranker:
         self._flag = _loaded(settings.model)
         self._lock = threading.Lock()
         self._max_tokens = longest_input(self._flag.model.config, self._flag.tokenizer, settings.max_tokens)
-        self.batch_size = settings.batch_size
+        self.batch_size = settings.batch_size or BATCH_SIZE
         self.fingerprint = f"bge/{settings.model}/{self._max_tokens}"
 
     def scores(self, query: str, texts: Sequence[str], *, within_s: float = float("inf")) -> Scored:

@@ -14,6 +14,8 @@ from core.settings import RerankSettings
 from retrieval.service import Service
 from retrieval.shorten import pair_room, shortened
 
+BATCH_SIZE = 32  # pairs: the most that TEI takes, unless it is told otherwise
+
 
 class _Row(BaseModel):
     index: int
@@ -36,7 +38,7 @@ class HttpReranker:
         self._settings = settings
         self._service = Service(settings, "RERANK")
         self.api = settings.api
-        self.batch_size = settings.batch_size
+        self.batch_size = settings.batch_size or BATCH_SIZE
 
     @property
     def fingerprint(self) -> str:

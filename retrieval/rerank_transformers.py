@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
-from transformers.utils import logging as transformers_logging
 
 from core.errors import LibraryError
 from core.ports import Scored
 from core.settings import RerankSettings
-from retrieval.pairs import fit, longest_input
+from retrieval.pairs import BATCH_SIZE, fit, longest_input
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when PyTorch loads; else idle threads spin
+
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from transformers.utils import logging as transformers_logging
 
 
 class TransformersReranker:
@@ -30,7 +34,7 @@ class TransformersReranker:
         self._tokenizer, self._model = _loaded(settings.model)
         self._lock = threading.Lock()
         self._max_tokens = longest_input(self._model.config, self._tokenizer, settings.max_tokens)
-        self.batch_size = settings.batch_size
+        self.batch_size = settings.batch_size or BATCH_SIZE
         self.fingerprint = f"transformers/{settings.model}/{self._max_tokens}"
 
     def scores(self, query: str, texts: Sequence[str], *, within_s: float = float("inf")) -> Scored:

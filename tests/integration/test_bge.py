@@ -58,7 +58,7 @@ def reranker(models: Path) -> Load:
         key = provider, max_tokens
         if key not in loaded:
             settings = RerankSettings(provider=provider, model=str(models / "reranker"), max_tokens=max_tokens)
-            loaded[key] = reranking_of(settings, None)._reranker
+            loaded[key] = reranking_of(settings, None).reranker
         return loaded[key]
 
     return load

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +81,7 @@ def _tokenizer() -> Any:
         single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
     return XLMRobertaTokenizerFast(tokenizer_object=made, model_max_length=POSITIONS)
+
+
+if __name__ == "__main__":  # python -m tests.support.tiny_bge FOLDER LAYERS HIDDEN, for eval.rerank
+    cross_encoder(Path(sys.argv[1]), layers=int(sys.argv[2]), hidden=int(sys.argv[3]))
