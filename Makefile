@@ -57,7 +57,7 @@ lock:
 	$(UV_LOCK) -o requirements.lock
 	$(UV_LOCK) --extra dev --extra ocr --extra report --constraint requirements.lock -o requirements-dev.lock
 	$(UV_LOCK) --extra dev --extra eval -o requirements-eval.lock
-	$(UV_LOCK) --extra bge --constraint requirements-dev.lock -o requirements-bge.lock
+	$(UV_LOCK) --extra dev --extra bge --constraint requirements-dev.lock -o requirements-bge.lock
 	@! grep -nE '://|^-' requirements.lock requirements-dev.lock requirements-eval.lock requirements-bge.lock
 	@! grep -nE '^(torch|transformers|flagembedding)==' requirements.lock requirements-dev.lock
 
