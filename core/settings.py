@@ -122,6 +122,9 @@ class RetrievalSettings(Section):
     )
     rrf_k: int = Field(default=10, ge=0, le=1000, description="the smaller, the more a channel's first ranks count")
     decay: float = Field(default=0.3, ge=0, le=1, description="what a passage's second child counts; 0: nothing")
+    parts: int = Field(
+        default=3, ge=0, le=10, description="of a question in parts, that find a passage of their own; 0: none"
+    )
     mmr: float = Field(default=1.0, ge=0, le=1, description="1: by relevance alone; below: unlike passages first")
     reranked: int = Field(default=20, ge=1, le=200, description="passages that the reranker reads")
     hyde: bool = Field(default=False, description="search for a hypothetical answer too, which a language model writes")

