@@ -14,8 +14,8 @@ from tests.support.passages import place, row, written
 
 pytestmark = pytest.mark.integration
 QUESTIONS = Path(__file__).parents[2] / "eval" / "data" / "samples.jsonl"
-# Six pages are soon found among five passages; the quote is what can get lost. Measured: 1.0 and 0.9.
-LEAST = ("--min-page", "0.96", "--min-quote", "0.83")
+# Measured: 1.0 and 1.0. Two of the 30 may get lost; six pages are soon found among five passages, a quote is not.
+LEAST = ("--min-page", "0.93", "--min-quote", "0.93")
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +44,10 @@ def test_the_gate_and_its_one_object(library: Path, tmp_path: Path) -> None:
     assert again.returncode == 0, again.stderr
 
 
-def test_a_rate_below_the_gate_and_a_table_for_a_person(library: Path) -> None:
-    done = quaere(library, "eval", "retrieval", "--questions", str(QUESTIONS), "--channels", "bm25", "--min-quote", "1")
-    assert done.returncode == 1 and "1.0 was asked for" in done.stderr
+def test_a_rate_below_the_gate_and_a_table_for_a_person(library: Path, tmp_path: Path) -> None:
+    file = written(tmp_path / "q.jsonl", row("Who?", place("heronnet.pdf", 1, "No paper holds these words.")))
+    done = quaere(library, "eval", "retrieval", "--questions", str(file), "--channels", "bm25", "--min-quote", "0.1")
+    assert done.returncode == 1 and "quote@5 is 0.0, 0.1 was asked for" in done.stderr
     assert "page@5" in done.stdout and "channels bm25" in done.stdout
 
 
