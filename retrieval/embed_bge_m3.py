@@ -53,7 +53,8 @@ class BgeM3:
         self._special = np.array(special)
         revision = _digest(self._flag.model)
         self.fingerprint = f"bge-m3/{Path(name).name}@{revision}/{encoder.config.hidden_size}"
-        self.sparse = LexicalWeights(self, f"bge-m3/{Path(name).name}@{revision}/lexical")
+        lexical = f"bge-m3/{Path(name).name}@{revision}/lexical"
+        self.sparse = LexicalWeights(self, lexical) if settings.sparse else None
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         return self.both(texts)[0]

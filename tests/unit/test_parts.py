@@ -34,7 +34,7 @@ def test_parts(question: str, parts: tuple[str, ...]) -> None:
 
 
 def test_a_part_needs_words_that_the_library_has_and_there_are_only_so_many() -> None:
-    question = "How many nets won the large contest, and which deep layer came first, and where was all training data stored?"
+    question = "How many nets won the contest, and which deep layer came first, and where was all training data kept?"
     assert len(parts_of(question, lambda term: True, 5)) == 3
     assert len(parts_of(question, lambda term: True, 2)) == 2
     assert parts_of(question, lambda term: True, 0) == ()
