@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-import snowballstemmer
+import Stemmer
 
 # Iteration mark, kana, Han, Hangul; a katakana middle dot is dropped beforehand.
 _CJK = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
@@ -21,7 +22,8 @@ _STOP = frozenset(
     "were what when where which while who whom whose why will with would you your about between does used use "
     "using eg ie".split()
 )
-_stemmer = snowballstemmer.stemmer("english")
+_stemmer = Stemmer.Stemmer("english")
+_stemming = threading.Lock()  # a stemmer has state
 
 _PLURAL = re.compile(r"(?<![^\W_])(?=\d*[A-Z])[A-Z\d]{2,}s(?![^\W_])")  # GPUs, T5s
 _BEFORE_FOLDING = (
@@ -68,7 +70,8 @@ _plain = _Plain()
 
 @lru_cache(maxsize=100_000)
 def _stem(word: str) -> str:
-    stem = str(_stemmer.stemWord(word))
+    with _stemming:
+        stem = str(_stemmer.stemWord(word))
     # The stemmer takes words without a vowel for none: lstms.
     return stem[:-1] if len(stem) > 3 and stem.endswith("s") and not _VOWEL.search(stem) else stem
 

@@ -70,15 +70,16 @@ class ChromaIndex:
         self._collection = self._client.get_or_create_collection(
             name, embedding_function=None, configuration={"hnsw": _HNSW}
         )
+        self._count = int(self._collection.count())
 
     @property
     @_said
     def ids(self) -> set[str]:
         return self._ids("")
 
-    @_said
     def __len__(self) -> int:
-        return int(self._collection.count())
+        """As it was after the last `sync`: Chroma counts its rows one by one, 10,000 in 1 ms."""
+        return self._count
 
     def _ids(self, document_id: str) -> set[str]:
         where: Where | None = {"document": document_id} if document_id else None
@@ -103,10 +104,13 @@ class ChromaIndex:
     def sync(self, document_id: str = "") -> None:
         wanted = {item: row for item, row in self._ledger.indexed_children(document_id).items() if row[1]}
         have = self._ids(document_id)
-        for batch in _batches(sorted(have - set(wanted)), self._batch):
-            self._delete(batch)
-        for batch in _batches(sorted(set(wanted) - have), self._batch):
-            self._add(batch, wanted)
+        try:
+            for batch in _batches(sorted(have - set(wanted)), self._batch):
+                self._delete(batch)
+            for batch in _batches(sorted(set(wanted) - have), self._batch):
+                self._add(batch, wanted)
+        finally:
+            self._count = int(self._collection.count())
 
     def _delete(self, ids: list[str]) -> None:
         self._collection.delete(ids=ids)
@@ -156,7 +160,7 @@ class ChromaIndex:
         return [(ids[i], float(scores[i])) for i in np.argsort(-scores, kind="stable")[:k]]
 
     def _nearest(self, vector: Vectors, k: int, where: Where | None) -> list[tuple[str, float]]:
-        count = self._collection.count()
+        count = len(self)
         if count == 0:
             return []
         found = self._collection.query(
