@@ -227,7 +227,7 @@ def measured(folder: Path, size: int, count: int, real: Embedder | None) -> dict
     found: dict[str, Any] = {
         "open_s": library.seconds,
         "memory_mb": library.memory_mb,
-        "peak_memory_mb": _peak_mb(),
+        "peak_memory_mb": peak_mb(),
     }
     hits, found["chroma"] = timed(lambda vector: search.dense.search(vector, k), [one.vector for one in asked])
     _, found["bm25"] = timed(lambda text: search.bm25.search(text, k), words)
@@ -272,10 +272,10 @@ def _seconds(work: Callable[[], object]) -> float:
 def resident_mb() -> float:
     """Now; where there is no /proc, at most until now."""
     status = Path("/proc/self/statm")
-    return int(status.read_text().split()[1]) * resource.getpagesize() / 1e6 if status.exists() else _peak_mb()
+    return int(status.read_text().split()[1]) * resource.getpagesize() / 1e6 if status.exists() else peak_mb()
 
 
-def _peak_mb() -> int:
+def peak_mb() -> int:
     unit = 1 if sys.platform == "darwin" else 1024
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6)
 

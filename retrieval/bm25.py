@@ -41,6 +41,7 @@ class Bm25Index:
                     self._model.add(item, wanted[item], found)
                 else:
                     self._wordless[item] = wanted[item]
+            self._model.settle_when_due()
 
     def _forget_retitled(self, titles: Mapping[str, str], document_id: str) -> None:
         """Take out the chunks of documents that have another title now, so that they are indexed anew."""

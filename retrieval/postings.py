@@ -20,9 +20,10 @@ class Postings:
     """rank_bm25's BM25Plus, whose scores it gives up to rounding; a query costs what its terms' postings cost.
 
     The body is sorted by term: of each, the rows (chunks) that hold it and how often. What comes stands unsorted in
-    a tail, which is sorted in when it is longer than an eighth of the body; what goes is only marked as dead until
-    then. So a chunk costs the same whatever the size, and no score is ever stale: idf and lengths are counted when
-    they are asked for. About 6 bytes a posting and 250 a chunk, beside one entry a term. Not thread-safe.
+    a tail, which is sorted in when it is longer than an eighth of the body; what goes is only marked as dead until a
+    fifth of the rows are. So a chunk costs the same whatever the size, and no score is ever stale: idf and lengths
+    are counted when they are asked for. About 6 bytes a posting and 250 a chunk, beside one entry a term. Not
+    thread-safe.
     """
 
     def __init__(self) -> None:
@@ -74,6 +75,9 @@ class Postings:
     def _counted(self, tokens: int) -> None:
         self._tokens += tokens
         self._norms = None
+
+    def settle_when_due(self) -> None:
+        """To be called after changes: scores are right without it, but take longer and longer."""
         dead = len(self._ids) - len(self._row_of)
         if len(self._new_terms) > max(UNSORTED, len(self._rows) // 8) or dead > max(DEAD, len(self._row_of) // 4):
             self.settle()

@@ -34,6 +34,7 @@ def _changed(steps: Sequence[tuple[bool, list[str], int]], every: int) -> tuple[
             index.remove(gone)
         if every and number % every == 0:
             index.settle()
+        index.settle_when_due()
     return index, held
 
 
