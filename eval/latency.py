@@ -6,9 +6,10 @@ One JSON object on stdout. The library is made up (see eval.synthetic): 100 chun
 rows are written to a ledger of its own by the ledger's functions, without reading, chunking or embedding anything; the
 indexes are the product's, filled by their own `sync`. Then another process opens it, as after a restart: `open_s` is
 what each index takes to be there, and `memory_mb` what the process grew by. A question shares words, vector and latent
-terms with one chunk. `hybrid` is the whole HybridSearch.search without a reranker, at the default settings, with an
-embedder that costs nothing; in `hybrid_with_embedder` the installed one encodes each question for real, and what it
-gives is thrown away (`--scripted` leaves that out).
+terms with one chunk. `dense` is the search as the product does it, which compares all vectors up to a size;
+`chroma_graph` is Chroma's own. `hybrid` is the whole HybridSearch.search without a reranker, at the default settings,
+with an embedder that costs nothing; in `hybrid_with_embedder` the installed one encodes each question for real, and
+what it gives is thrown away (`--scripted` leaves that out).
 """
 
 from __future__ import annotations
@@ -196,14 +197,14 @@ class Opened:
 
 
 def opened(folder: Path, asked: Sequence[Asked]) -> Opened:
-    """The library in that folder, each index ready; Chroma loads its own at the first search."""
+    """The library in that folder, each index ready; the vectors are read at the first search."""
     gc.collect()
     before = resident_mb()
     ledger, embedder = Ledger.open(f"sqlite:///{folder / 'ledger.db'}"), Scripted(asked)
     dense, bm25 = ChromaIndex(folder / "chroma", ledger, embedder), Bm25Index(ledger)
     sparse = SparseIndex(ledger, embedder.sparse)
     ready: dict[str, Callable[[], object]] = {
-        "chroma": lambda: dense.search(asked[0].vector, 1),
+        "dense": lambda: dense.search(asked[0].vector, 1),
         "bm25": bm25.sync,
         "sparse": sparse.sync,
     }
@@ -229,7 +230,8 @@ def measured(folder: Path, size: int, count: int, real: Embedder | None) -> dict
         "memory_mb": library.memory_mb,
         "peak_memory_mb": peak_mb(),
     }
-    hits, found["chroma"] = timed(lambda vector: search.dense.search(vector, k), [one.vector for one in asked])
+    vectors = [one.vector for one in asked]
+    dense, found["dense"] = timed(lambda vector: search.dense.search(vector, k), vectors)
     _, found["bm25"] = timed(lambda text: search.bm25.search(text, k), words)
     if sparse := search.sparse:
         _, found["sparse"] = timed(lambda text: sparse.search(text, k), words)
@@ -238,9 +240,12 @@ def measured(folder: Path, size: int, count: int, real: Embedder | None) -> dict
         embedder.real = real
         _, found["embedder"] = timed(lambda text: (embedder.query(text), embedder.sparse.query(text)), words)
         _, found["hybrid_with_embedder"] = timed(whole, words)
+    search.dense.by_graph(vectors[0], 1)  # which loads it
+    graph, found["chroma_graph"] = timed(lambda vector: search.dense.by_graph(vector, k), vectors)
     passages, _ = clustered(size, 1)
-    truth = [{_name(int(row)) for row in exact(passages, one.vector, min(_COUNTED, size))} for one in asked]
-    found["recall_at_10"] = round(recall([{item for item, _ in some[:_COUNTED]} for some in hits], truth), 4)
+    truth = [{_name(int(row)) for row in exact(passages, vector, min(_COUNTED, size))} for vector in vectors]
+    for name, hits in {"dense": dense, "chroma_graph": graph}.items():
+        found[name]["recall_at_10"] = round(recall([{item for item, _ in some[:_COUNTED]} for some in hits], truth), 4)
     search.ledger.close()
     return found
 

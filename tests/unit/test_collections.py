@@ -139,6 +139,7 @@ async def test_each_channel_keeps_to_each_filter(
 ) -> None:
     """`many`: as in a library whose chunks are too many to be compared one by one, with small lists of ids."""
     if many:
+        monkeypatch.setattr(dense_chroma, "IN_MEMORY", -1)
         monkeypatch.setattr(dense_chroma, "EXACT_CHUNKS", 0)
         monkeypatch.setattr(dense_chroma, "IN_LIST", 3)
     documents = await app.list_documents()

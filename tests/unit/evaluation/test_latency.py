@@ -49,10 +49,10 @@ def test_exact_search_recall_and_times() -> None:
 def test_a_small_library_is_filled_opened_and_asked(tmp_path: Path) -> None:
     assert set(latency.built(tmp_path, 250)) == {"ledger", "chroma"}
     found = latency.measured(tmp_path, 250, 20, None)
-    assert found["recall_at_10"] >= 0.98
-    for channel in ("chroma", "bm25", "sparse", "hybrid"):
+    assert found["dense"]["recall_at_10"] == 1 and found["chroma_graph"]["recall_at_10"] >= 0.98
+    for channel in ("dense", "chroma_graph", "bm25", "sparse", "hybrid"):
         assert 0 < found[channel]["median_ms"] <= found[channel]["p95_ms"]
-    assert set(found["open_s"]) == set(found["memory_mb"]) == {"chroma", "bm25", "sparse"}
+    assert set(found["open_s"]) == set(found["memory_mb"]) == {"dense", "bm25", "sparse"}
 
 
 def test_every_channel_finds_the_chunk_that_a_question_is_about(tmp_path: Path) -> None:
