@@ -35,7 +35,7 @@ _QUERIES, _CANDIDATES, _COUNTED, _BATCH = 200, 40, 10, 5000
 
 def exact(passages: Vectors, query: Vectors, k: int = _COUNTED) -> NDArray[np.intp]:
     """The k nearest of unit vectors, in no order."""
-    return np.argpartition(passages @ query, len(passages) - k)[len(passages) - k :]
+    return np.argpartition(np.vecdot(passages, query), len(passages) - k)[len(passages) - k :]
 
 
 def recall(found: Sequence[AbstractSet[object]], truth: Sequence[AbstractSet[object]]) -> float:

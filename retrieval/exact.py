@@ -66,7 +66,9 @@ class ExactVectors:
                 return []
             rows = np.flatnonzero(self._owned(documents)) if documents else np.arange(len(self._ids))
             compared = self._rows[rows] if documents else self._rows[: len(self._ids)]
-            scores = compared @ (vector / max(float(np.linalg.norm(vector)), 1e-12))
+            # Not `@`: on one thread this takes half the time, and BLAS's threads would go on spinning for 20 ms, which
+            # the next question's embedding waits for.
+            scores = np.vecdot(compared, vector / max(float(np.linalg.norm(vector)), 1e-12))
             found = [(self._ids[rows[at]], float(scores[at])) for at in _best(scores, k)]
         return sorted(found, key=lambda hit: (-hit[1], hit[0]))[:k]
 
