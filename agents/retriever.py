@@ -31,7 +31,9 @@ class Retriever:
         return await to_thread.run_sync(self._retrieve, route, rewritten, abandon_on_cancel=True)
 
     def _retrieve(self, route: Route, rewritten: Rewritten) -> Found:
-        found = self._search.search(route.question, top_k=self._top_k, documents=route.documents, rewritten=rewritten)
+        found = self._search.search(
+            route.question, top_k=self._top_k, documents=route.documents, rewritten=rewritten, explain=True
+        )
         if route.kind != "summary":
             return found
         lead = self._search.overview(route.documents)

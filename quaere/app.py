@@ -182,12 +182,12 @@ class App:
                         channels=channels,
                         documents=chosen or (),
                         rewritten=rewritten,
+                        explain=explain,
                     )
                     found = await to_thread.run_sync(search, abandon_on_cancel=True)
                 step.summary = _said(found, chosen, len(self._search.bm25)) + left_out(selection)
                 step.details = counts(selection) | ({"notes": "; ".join(found.notes)} if found.notes else {})
-        candidates = found.candidates if explain else ()
-        return SearchResult(query=query, passages=found.passages, candidates=candidates, trace=tracer.steps)
+        return SearchResult(query=query, passages=found.passages, candidates=found.candidates, trace=tracer.steps)
 
     async def _rewritten(self, query: str, selection: Selection) -> Rewritten:
         if self._rewriter is None:

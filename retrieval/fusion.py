@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from core.ledger.store import Kin
 from core.ports import Vectors
-from core.types import Chunk
 
 _OF_REFERENCES = 0.5  # they answer by their titles' words alone: findable, but behind content of equal rank
 
@@ -26,15 +26,16 @@ def reciprocal_rank_fusion(
     return dict(sorted(scores.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def by_parent(children: Sequence[Chunk], fused: Mapping[str, float], decay: float) -> dict[str, float]:
+def by_parent(children: Mapping[str, Kin], fused: Mapping[str, float], decay: float) -> dict[str, float]:
     """Score by parent id, best first: its best child's, and of its n-th best child decay^(n-1) times the score.
 
-    With `decay` 0 the best child alone counts.
+    `fused` are the children's; one that is not among `children` is gone. With `decay` 0 the best child alone counts.
     """
     found: dict[str, list[float]] = {}
-    for child in children:
-        score = fused[child.id] * (_OF_REFERENCES if child.is_reference else 1.0)
-        found.setdefault(child.parent_id, []).append(score)
+    for item, score in fused.items():
+        if item in children:
+            parent, is_reference = children[item]
+            found.setdefault(parent, []).append(score * (_OF_REFERENCES if is_reference else 1.0))
     scores = {
         parent: sum(score * decay**nth for nth, score in enumerate(sorted(own, reverse=True)))
         for parent, own in found.items()

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.types import Chunk, Span
+from core.ledger.store import Kin
 from retrieval.fusion import by_parent, maximal_marginal_relevance, reciprocal_rank_fusion
 
 IDS = st.lists(st.sampled_from("abcdefgh"), unique=True)
@@ -31,14 +31,9 @@ def test_one_channel_keeps_its_order(ids: list[str]) -> None:
     assert list(reciprocal_rank_fusion({"x": ids}, {})) == ids
 
 
-def child(name: str, parent: str, reference: bool = False) -> Chunk:
-    spans = (Span(page=1, start=0, end=1),)
-    return Chunk(id=name, document_id="d", parent_id=parent, position=0, text="x", spans=spans, is_reference=reference)
-
-
 def test_a_parent_has_its_best_childs_score_and_a_share_of_the_others() -> None:
-    children = [child("a", "p"), child("b", "q"), child("c", "q"), child("r", "refs", reference=True)]
-    fused = {"a": 1.0, "b": 0.8, "c": 0.5, "r": 1.0}
+    children = {"a": Kin("p", False), "b": Kin("q", False), "c": Kin("q", False), "r": Kin("refs", True)}
+    fused = {"a": 1.0, "b": 0.8, "c": 0.5, "r": 1.0, "gone": 9.0}
     assert by_parent(children, fused, 0.5) == {"q": 0.8 + 0.25, "p": 1.0, "refs": 0.5}
     assert list(by_parent(children, fused, 0.0)) == ["p", "q", "refs"]
 
