@@ -140,7 +140,7 @@ class RetrievalSettings(Section):
     def _with_defaults(cls, given: dict[str, float]) -> dict[str, float]:
         unknown = sorted(set(given) - set(WEIGHTS))
         if unknown or any(not 0 <= weight < math.inf for weight in given.values()):
-            raise ValueError(f"weights from 0 of {', '.join(WEIGHTS)}")
+            raise ValueError(f"name weights of 0 or more for {', '.join(WEIGHTS)}")
         return {**WEIGHTS, **given}
 
 

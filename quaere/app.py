@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -170,7 +171,7 @@ class App:
         selection = self._select(documents, filters)
         chosen = selection.documents
         tracer = Tracer()
-        with account(self._settings.budget.question):
+        with account(self._settings.budget.question), _unkept():
             async with tracer.stage("retriever") as step:
                 found = Found(())
                 if chosen != ():  # to the search no ids mean every document
@@ -388,6 +389,16 @@ class App:
                 f"the library was embedded by {stored}, but {self._embedder.fingerprint} is configured",
                 hint="run `quaere reindex`, or set the former embedder again",
             )
+
+
+@contextmanager
+def _unkept() -> Iterator[None]:
+    """Of a search no trace is kept that an error could name."""
+    try:
+        yield
+    except QuaereError as error:
+        error.trace_id = ""
+        raise
 
 
 def _said(found: Found, chosen: Sequence[str] | None, indexed: int) -> str:

@@ -82,7 +82,7 @@ class HybridSearch:
             ways[f"{_PART}{number}"] = partial(self._best_of, part, documents, [*ways])
         with ThreadPoolExecutor(len(ways)) as side_by_side:
             rankings = dict(zip(ways, side_by_side.map(lambda search: search(), ways.values()), strict=True))
-        fused = self._fused(rankings)
+        fused = self._fused(rankings, channels)
         kin = self.ledger.kin(list(fused))
         scores = by_parent(kin, fused, self.settings.decay)
         of_parts = {item for name, ranking in rankings.items() if name.startswith(_PART) for item, _ in ranking}
@@ -112,9 +112,10 @@ class HybridSearch:
             notes=self._notes(rankings, reranked),
         )
 
-    def _fused(self, rankings: Mapping[str, Ranking]) -> dict[str, float]:
+    def _fused(self, rankings: Mapping[str, Ranking], asked: Sequence[str] = ()) -> dict[str, float]:
+        """A channel that was asked for by name counts even where its weight is 0."""
         ids = {channel: [item for item, _ in hits] for channel, hits in rankings.items()}
-        weights = {channel: self.settings.weights.get(channel, 0.0) for channel in ids}
+        weights = {channel: self.settings.weights.get(channel, 0.0) or float(channel in asked) for channel in ids}
         return reciprocal_rank_fusion(ids, weights, self.settings.rrf_k)
 
     def _best_of(self, part: str, documents: Sequence[str], channels: Sequence[str]) -> Ranking:
@@ -144,6 +145,10 @@ class HybridSearch:
                 "this library's embedder gives no sparse weights", hint=f"channels here: {', '.join(every)}"
             )
         ways = {channel: every[channel] for channel in dict.fromkeys(channels) or self.default_channels()}
+        if not ways:
+            raise InvalidInput(
+                "no channel of this library weighs anything", hint=f"QUAERE_RETRIEVAL__WEIGHTS: {', '.join(every)}"
+            )
         if rewritten.hypothetical:
             passage = rewritten.hypothetical
             ways["hyde"] = lambda: self.dense.search(self.embedder.passages([passage])[0], k, documents)

@@ -73,8 +73,18 @@ async def test_channels_are_weighed_and_one_of_no_weight_is_left_out(tmp_path: P
     found = await app.search_passages("gulls", explain=True)
     assert {hit.channel for c in found.candidates for hit in c.channels} == {"bm25"}
     await app.aclose()
-    with pytest.raises(InvalidInput, match="weights from 0 of dense"):
+    with pytest.raises(InvalidInput, match="weights of 0 or more for dense"):
         load_settings(retrieval={"weights": {"dence": 1}})
+
+
+async def test_errors_name_no_trace_that_is_not_kept(tmp_path: Path) -> None:
+    app = await library(tmp_path, retrieval={"weights": {"dense": 0, "bm25": 0}})
+    with pytest.raises(InvalidInput, match="no channel of this library weighs") as caught:
+        await app.search_passages("gulls")
+    assert not caught.value.trace_id
+    asked_for = (await app.search_passages("day 3", channels=["bm25"])).passages
+    assert asked_for[0].score > asked_for[1].score > 0 and asked_for[0].channels[0].rank == 1
+    await app.aclose()
 
 
 async def test_each_part_of_a_question_finds_a_passage_of_its_own(tmp_path: Path) -> None:
