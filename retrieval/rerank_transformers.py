@@ -40,16 +40,17 @@ class TransformersReranker:
     def scores(self, query: str, texts: Sequence[str], *, within_s: float = float("inf")) -> Scored:
         if not texts:
             return Scored(np.empty(0, dtype=np.float32))
-        kept, cut = fit(self._tokenizer, query, texts, self._max_tokens)
-        inputs = self._tokenizer(
-            [kept] * len(texts),
-            list(texts),
-            truncation="only_second",
-            max_length=self._max_tokens,
-            padding=True,
-            return_tensors="pt",
-        )
         with self._lock, torch.inference_mode():
+            # The tokenizer too: how it pads and cuts is set on it, not given to a call.
+            kept, cut = fit(self._tokenizer, query, texts, self._max_tokens)
+            inputs = self._tokenizer(
+                [kept] * len(texts),
+                list(texts),
+                truncation="only_second",
+                max_length=self._max_tokens,
+                padding=True,
+                return_tensors="pt",
+            )
             logits = self._model(**inputs, return_dict=True).logits
         return Scored(logits.view(-1).float().numpy(), cut)
 
