@@ -11,7 +11,7 @@ from core.errors import LLMBadReply, LLMTooLong, LLMTruncated
 from core.llm import Message
 from core.llm.json_reply import as_model
 from core.spending import account
-from tests.support.scripted_endpoint import Kept, answer, refusal
+from tests.support.scripted_endpoint import Kept, Request, Scripted, answer, refusal
 from tests.unit.llm.support import ASK, ONE_CALL, Loose, Person, Play
 
 JSONS = {
@@ -83,8 +83,10 @@ async def test_ways_to_ask_for_json(play: Play, status: int) -> None:
 
 
 async def test_calls_side_by_side_find_the_way_together(play: Play) -> None:
-    no = refusal(400, "response_format")
-    llm, _ = play(*[no] * 6, answer('{"name": "Ada"}'))
+    def answered(request: Request) -> Scripted:
+        return refusal(400, "response_format") if "response_format" in request.body else answer('{"name": "Ada"}')
+
+    llm, _ = play(answered)
     found = await asyncio.gather(*(llm.structured(ASK, Person) for _ in range(2)))
     assert [value.name for value, _ in found] == ["Ada", "Ada"]
 

@@ -192,10 +192,12 @@ async def test_clients_of_one_address_share_its_limit() -> None:
 @pytest.mark.parametrize("streaming", [False, True], ids=["whole", "stream"])
 async def test_a_cancelled_call_closes_its_connection(play: Play, streaming: bool) -> None:
     slow = Scripted(streamed(*"Ada." * 50).body, type=SSE, drip_s=0.02) if streaming else answer("Ada.")
-    llm, server = play(slow if streaming else Scripted(slow.body + " " * 2_000_000, delay_s=0.3), max_concurrency=1)
+    llm, server = play(slow if streaming else Scripted(slow.body + " " * 2_000_000, delay_s=1), max_concurrency=1)
     call = asyncio.create_task(read(llm) if streaming else llm.complete(ASK))  # type: ignore[arg-type]
-    await asyncio.sleep(0.15)
+    while not server.requests:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.1)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    assert await asyncio.to_thread(server.left.wait, 3)
+    assert await asyncio.to_thread(server.left.wait, 30)
