@@ -44,14 +44,14 @@ async def measure(
     check_places(asked.answerable, await service.list_documents(Filter(include_expired=True)))
     outcomes, rankings = [], []
     async with ToolClient(make_server(service)) as tools:
-        await tools.search_passages("warm-up", top_k=1, channels=channels)
+        first = await tools.search_passages("warm-up", top_k=1, channels=channels)
         for question in asked.answerable:
             start = time.perf_counter()
             result = await tools.search_passages(question.question, top_k=top_k, channels=channels)
             outcomes.append(_outcome(question, result, (time.perf_counter() - start) * 1000))
             rankings.append(ranked(question, result.passages))
             on_question()
-    setup = _setup(asked, channels or CHANNELS, top_k, await service.health())
+    setup = _setup(asked, channels or _searched(first), top_k, await service.health())
     unanswerable = len(asked.questions) - len(asked.answerable)
     return summed_up(outcomes, rankings, unanswerable, setup, indexing_seconds(await service.jobs(), setup.documents))
 
@@ -128,6 +128,12 @@ def _seen(rank: int, passage: Passage) -> Seen:
         characters=len(passage.text),
         channels={hit.channel: hit.rank for hit in passage.channels},
     )
+
+
+def _searched(result: SearchResult) -> tuple[str, ...]:
+    """The channels that there were: an embedder without sparse weights has one less, and a rewritten question more."""
+    said = str(result.trace[0].details.get("channels", "")) if result.trace else ""
+    return tuple(said.split(", ")) if said else CHANNELS
 
 
 def _setup(asked: QuestionSet, channels: Sequence[str], top_k: int, health: Health) -> Setup:

@@ -187,7 +187,9 @@ class App:
                     )
                     found = await to_thread.run_sync(search, abandon_on_cancel=True)
                 step.summary = _said(found, chosen, len(self._search.bm25)) + left_out(selection)
-                step.details = counts(selection) | ({"notes": "; ".join(found.notes)} if found.notes else {})
+                step.details = counts(selection) | {"channels": ", ".join(found.channels)}
+                if found.notes:
+                    step.details["notes"] = "; ".join(found.notes)
         return SearchResult(query=query, passages=found.passages, candidates=found.candidates, trace=tracer.steps)
 
     async def _rewritten(self, query: str, selection: Selection) -> Rewritten:
@@ -339,6 +341,7 @@ class App:
             vectors=len(self._search.dense),
             bm25_entries=len(self._search.bm25),
             embedder=self._embedder.fingerprint,
+            reranker=reranking.fingerprint if (reranking := self._search.reranking) else "none",
             llm=writer.model if (writer := self._llms.of("write")) else "none",
         )
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.ports import Vectors
+from retrieval.highest import highest
 
 _FIRST = 1024  # rows that there is room for at the beginning
 
@@ -69,7 +70,7 @@ class ExactVectors:
             # Not `@`: on one thread this takes half the time, and BLAS's threads would go on spinning for 20 ms, which
             # the next question's embedding waits for.
             scores = np.vecdot(compared, vector / max(float(np.linalg.norm(vector)), 1e-12))
-            found = [(self._ids[rows[at]], float(scores[at])) for at in _best(scores, k)]
+            found = [(self._ids[rows[at]], float(scores[at])) for at in highest(scores, k)]
         return sorted(found, key=lambda hit: (-hit[1], hit[0]))[:k]
 
     def _owned(self, documents: Sequence[str]) -> NDArray[np.bool_]:
@@ -77,10 +78,3 @@ class ExactVectors:
         wanted[[self._documents[item] for item in documents if item in self._documents]] = True
         owned: NDArray[np.bool_] = wanted[np.frombuffer(self._owners, dtype=np.int32)]
         return owned
-
-
-def _best(scores: Vectors, k: int) -> NDArray[np.intp]:
-    """Where the k highest are, and all that equal the last of them."""
-    if len(scores) <= k:
-        return np.arange(len(scores))
-    return np.flatnonzero(scores >= np.partition(scores, len(scores) - k)[len(scores) - k])

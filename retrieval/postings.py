@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from retrieval.highest import highest
+
 K1, B, DELTA = 1.5, 0.75, 1.0
 UNSORTED = 100_000  # of the newest postings: looked through for each term of a query, 0.05 ms
 DEAD = 1000  # rows that may wait for the next settling, however few are alive
@@ -171,7 +173,7 @@ class Postings:
             allowed[[self._documents[item] for item in documents if item in self._documents]] = True
             scores[~allowed[_view(self._owners)]] = 0.0
         # Of equal scores the smaller id, whatever the order in which documents came.
-        found = [(self._ids[row], float(scores[row])) for row in _best(scores, k)]
+        found = [(self._ids[row], float(scores[row])) for row in highest(scores, k, above=0.0)]
         return sorted(found, key=lambda hit: (-hit[1], hit[0]))[:k]
 
 
@@ -187,13 +189,3 @@ def _sums(numbers: NDArray[np.integer] | NDArray[np.bool_]) -> NDArray[np.int64]
 
 def _numbered(items: Iterable[str]) -> dict[str, int]:
     return {item: number for number, item in enumerate(items)}
-
-
-def _best(scores: NDArray[np.float64], k: int) -> NDArray[np.intp]:
-    """Where the k highest scores above 0 are, and all that equal the last of them."""
-    found = np.flatnonzero(scores > 0)
-    if len(found) <= k:
-        return found
-    least = np.partition(scores[found], len(found) - k)[len(found) - k]
-    best: NDArray[np.intp] = found[scores[found] >= least]
-    return best

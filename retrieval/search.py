@@ -121,13 +121,13 @@ class HybridSearch:
     def _best_of(self, part: str, documents: Sequence[str], channels: Sequence[str]) -> Ranking:
         """The child of the best passage for a part of the question. Costs an embedding, 25 ms."""
         every = self._channels(part, documents)
-        fused = self._fused({name: every[name]() for name in _OF_PARTS if name in channels})
+        fused = self._fused({name: every[name]() for name in _OF_PARTS if name in channels}, channels)
         kin = self.ledger.kin(list(fused))
         scores = by_parent(kin, fused, self.settings.decay)
         first = next(iter(scores), "")
         return [(item, scores[first]) for item in fused if item in kin and kin[item].parent_id == first][:1]
 
-    def default_channels(self) -> tuple[str, ...]:
+    def _default_channels(self) -> tuple[str, ...]:
         """Those that there are with this embedder and that weigh anything."""
         there = [name for name in CHANNELS if name != "sparse" or self.sparse is not None]
         return tuple(name for name in there if self.settings.weights.get(name, 1.0) > 0)
@@ -144,7 +144,7 @@ class HybridSearch:
             raise InvalidInput(
                 "this library's embedder gives no sparse weights", hint=f"channels here: {', '.join(every)}"
             )
-        ways = {channel: every[channel] for channel in dict.fromkeys(channels) or self.default_channels()}
+        ways = {channel: every[channel] for channel in dict.fromkeys(channels) or self._default_channels()}
         if not ways:
             raise InvalidInput(
                 "no channel of this library weighs anything", hint=f"QUAERE_RETRIEVAL__WEIGHTS: {', '.join(every)}"

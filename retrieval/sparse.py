@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from core.ledger import Ledger
 from core.ports import SparseEncoder
 from core.vectors import unpacked
+from retrieval.highest import highest
 
 _BLOCK = 1024  # rows scored at once: their products stay in the cache
 _FIRST = 1024  # rows that there is room for at the beginning
@@ -108,8 +109,7 @@ class SparseIndex:
             if documents:
                 allowed = set(documents)
                 scores[[owner not in allowed for owner in self._owners]] = 0.0
-            best = np.argsort(-scores, kind="stable")[: k + 1] if len(scores) <= 2 * k else _top(scores, k)
-            found = [(self._ids[at], float(scores[at])) for at in best if scores[at] > 0]
+            found = [(self._ids[at], float(scores[at])) for at in highest(scores, k, above=0.0)]
         return sorted(found, key=lambda hit: (-hit[1], hit[0]))[:k]
 
     def _scores(self, terms: NDArray[np.int32], weights: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -123,9 +123,3 @@ class SparseIndex:
             np.take(asked, self._terms[part], out=here, mode="clip")  # no index is out of range; it needs no buffer so
             np.einsum("ij,ij->i", here, self._weights[part], out=scores[part])
         return scores
-
-
-def _top(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
-    """The k highest, and all that equal the last of them."""
-    least = np.partition(scores, len(scores) - k)[len(scores) - k]
-    return np.flatnonzero(scores >= least)

@@ -116,6 +116,8 @@ async def test_the_reranker_decides_the_order_and_leaves_its_score(app: App) -> 
     logits = [c.logit for c in found.candidates if c.logit is not None]
     assert logits == sorted(logits, reverse=True) and len(set(logits)) > 1
     assert "reranked in" in str(found.trace[0].details["notes"])
+    assert (await app.health()).reranker == "scripted"
+    assert found.trace[0].details["channels"] == "dense, bm25"
 
 
 async def test_unlike_passages_come_first_where_it_is_asked_for(tmp_path: Path) -> None:
