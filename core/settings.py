@@ -157,6 +157,23 @@ class IngestSettings(Section):
     max_ocr_pages: int = Field(default=500, ge=1, le=100_000, description="of one document; about 3 s each")
 
 
+class GraphSettings(Section):
+    """The knowledge graph: how triples are found, and where they are kept beside the ledger."""
+
+    extract: Literal["off", "rules", "auto"] = Field(
+        default="rules", description="while documents are added. auto: the extract role's model, where there is one"
+    )
+    passes: int = Field(default=1, ge=1, le=2, description="readings by the model; what both find is surer")
+    llm_pairs: int = Field(default=200, ge=0, le=100_000, description="pairs of names a language model may be asked of")
+    neo4j_url: str = Field(default="", description="e.g. bolt://127.0.0.1:7687; empty: NetworkX, in this process")
+    neo4j_user: str = "neo4j"
+    neo4j_password: SecretStr = SecretStr("")
+    neo4j_database: str = Field(default="", description="empty: the server's default")
+    timeout_s: float = Field(default=5, gt=0, le=600, description="of one query; after it NetworkX answers")
+    hops: int = Field(default=3, ge=1, le=5, description="longest path that is looked for")
+    limit: int = Field(default=50, ge=1, le=1000, description="rows of one query")
+
+
 class ServeSettings(Section):
     host: str = "127.0.0.1"
     port: int = Field(default=8765, ge=0, le=65535)
@@ -195,6 +212,7 @@ class Settings(BaseSettings):
     retrieval: RetrievalSettings = RetrievalSettings()
     rerank: RerankSettings = RerankSettings()
     ingest: IngestSettings = IngestSettings()
+    graph: GraphSettings = GraphSettings()
     serve: ServeSettings = ServeSettings()
     budget: BudgetSettings = BudgetSettings()
 

@@ -183,6 +183,83 @@ reply_owners = Table(
 )
 Index("ix_reply_owners_document_id", reply_owners.c.document_id)
 
+triples = Table(
+    "triples",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    _owner(),
+    Column("chunk_id", String(36), nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("subject_type", String(40), nullable=False),
+    Column("relation", String(40), nullable=False),
+    Column("wording", Text, nullable=False),
+    Column("object", Text, nullable=False),
+    Column("object_type", String(40), nullable=False),
+    Column("quote", Text, nullable=False),
+    Column("spans", Text, nullable=False),  # JSON
+    Column("confidence", Float, nullable=False),
+    Column("extracted_by", String(20), nullable=False),
+    Column("is_citation", Boolean, nullable=False),
+)
+Index("ix_triples_document_id", triples.c.document_id)
+Index("ix_triples_chunk_id", triples.c.chunk_id)
+
+# Which chunks were read for triples, by what, and what was dropped of what it gave.
+extractions = Table(
+    "extractions",
+    metadata,
+    Column("chunk_id", String(36), primary_key=True),
+    _owner(),
+    Column("extractor", Text, nullable=False),
+    Column("outcome", String(20), nullable=False),
+    Column("dropped", Text, nullable=False),  # JSON: how many by reason
+)
+Index("ix_extractions_document_id", extractions.c.document_id)
+
+# A projection of the triples, kept because it takes seconds to compute.
+entities = Table(
+    "entities",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("type", String(40), nullable=False),
+)
+
+# To which entity a name of a document's triples belongs, and why.
+entity_names = Table(
+    "entity_names",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("document_id", String(36), primary_key=True),
+    Column("entity_id", String(36), nullable=False),
+    Column("into", Text, nullable=False),
+    Column("tier", String(20), nullable=False),
+    Column("score", Float, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+Index("ix_entity_names_entity_id", entity_names.c.entity_id)
+
+# What people decided: of no document, and so there for good.
+merge_rules = Table(
+    "merge_rules",
+    metadata,
+    Column("first", Text, primary_key=True),
+    Column("second", Text, primary_key=True),
+    Column("kind", String(10), nullable=False),
+    Column("made_at", String(32), nullable=False),  # ISO 8601, UTC
+)
+
+# What a language model said of two names; it goes when no document has them any more.
+merge_verdicts = Table(
+    "merge_verdicts",
+    metadata,
+    Column("first", Text, primary_key=True),
+    Column("second", Text, primary_key=True),
+    Column("same", Boolean, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("model", Text, nullable=False),
+)
+
 traces = Table(
     "traces",
     metadata,
