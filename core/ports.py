@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from core.graph import Entity, GraphResult, GraphView
 from core.types import (
     Answer,
     CheckReport,
@@ -125,8 +126,45 @@ class Index(Protocol):
         library of many."""
 
 
-class Service(Protocol):
-    """A library's whole contract: three tools for everyone, and what only the library's user may do.
+class GraphService(Protocol):
+    """What a library can say of its knowledge graph: the fourth tool, and what pages and commands show of it."""
+
+    async def query_graph(
+        self,
+        question: str = "",
+        *,
+        entity: str = "",
+        cypher: str = "",
+        hops: int = 2,
+        limit: int = 50,
+        documents: Sequence[str] = (),
+        filters: Filter | None = None,
+    ) -> GraphResult:
+        """Relations with the sentences that say so, asked for in exactly one of three ways: by a question in plain
+        language, by an entity's name (what it is related to, up to `hops` (1 to 5) away), or by read-only Cypher.
+
+        Only evidence of the documents that `documents` and `filters` leave counts. Where there is nothing, `note`
+        says why. Raises InvalidInput where none or several of the three are given, or the Cypher can't be read.
+        """
+
+    async def graph_view(
+        self,
+        entity: str = "",
+        *,
+        hops: int = 1,
+        limit: int = 300,
+        documents: Sequence[str] = (),
+        filters: Filter | None = None,
+    ) -> GraphView:
+        """A part of the graph that can be drawn, at most `limit` (1 to 1,000) entities: those around `entity` (a name
+        or an id; NotFound where there is none), or without one those with the most relations."""
+
+    async def entities(self, query: str = "", *, limit: int = 50) -> list[Entity]:
+        """Entities with a name like `query`, the likest first; without one those with the most triples first."""
+
+
+class Service(GraphService, Protocol):
+    """A library's whole contract: four tools for everyone, and what only the library's user may do.
 
     Implemented by the application itself, by a client of the process that owns the library, and by the
     handle that switches between the two.

@@ -554,6 +554,9 @@ class Health(Frozen):
     embedder: str
     llm: str = Field(description="model name, or 'none'")
     reranker: str = "none"
+    graph: str = Field(default="none", description="what answers graph queries: neo4j or networkx, and since when")
+    entities: int = Field(default=0, ge=0, description="of the knowledge graph")
+    relations: int = Field(default=0, ge=0, description="of the knowledge graph")
 
 
 class Finding(Frozen):

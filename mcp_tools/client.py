@@ -22,6 +22,7 @@ from mcp import MCPError
 from pydantic import BaseModel, ValidationError
 
 from core.errors import LibraryBusy, LibraryError
+from core.graph import GraphResult
 from core.ports import OnEvent
 from core.types import Answer, Event, Filter, PageView, SearchResult, Turn
 from mcp_tools.border import rebuilt
@@ -101,7 +102,8 @@ async def _events(on_event: OnEvent | None) -> AsyncIterator[ProgressHandler | N
         task.cancel()
 
 
-def _sent(filters: Filter | None) -> dict[str, Any]:
+def sent(filters: Filter | None) -> dict[str, Any]:
+    """The argument `filters` of a call, where there are any."""
     return {"filters": filters.model_dump(mode="json", exclude_defaults=True)} if filters else {}
 
 
@@ -190,7 +192,7 @@ class ToolClient:
     ) -> Answer:
         turns = [turn.model_dump() for turn in history]
         arguments = {"question": question, "documents": list(documents), "history": turns, "policy": policy}
-        arguments |= _sent(filters)
+        arguments |= sent(filters)
         return await self.get("ask", arguments, Answer, on_event)
 
     async def search_passages(
@@ -204,8 +206,23 @@ class ToolClient:
         explain: bool = False,
     ) -> SearchResult:
         arguments = {"query": query, "top_k": top_k, "channels": list(channels), "documents": list(documents)}
-        arguments |= _sent(filters) | ({"explain": True} if explain else {})
+        arguments |= sent(filters) | ({"explain": True} if explain else {})
         return await self.get("search_passages", arguments, SearchResult)
+
+    async def query_graph(
+        self,
+        question: str = "",
+        *,
+        entity: str = "",
+        cypher: str = "",
+        hops: int = 2,
+        limit: int = 50,
+        documents: Sequence[str] = (),
+        filters: Filter | None = None,
+    ) -> GraphResult:
+        arguments = {"question": question, "entity": entity, "cypher": cypher, "hops": hops, "limit": limit}
+        arguments |= {"documents": list(documents)} | sent(filters)
+        return await self.get("query_graph", arguments, GraphResult)
 
     async def read_page(
         self, document: str, page: int, *, highlight: str = "", image: bool = True

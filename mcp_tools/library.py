@@ -39,6 +39,7 @@ from core.types import (
     Turn,
 )
 from mcp_tools.door import Door, owner_path, read_owner
+from mcp_tools.library_graph import LibraryGraph
 from mcp_tools.remote import RemoteService
 from mcp_tools.server import installed_version
 
@@ -76,7 +77,7 @@ def _is_named(document: Document, name: str) -> bool:
     return name in (document.id, document.name) or (len(name) >= 8 and document.id.startswith(name))
 
 
-class Library:
+class Library(LibraryGraph):
     """`async with Library(folder, open_app) as library:`.
 
     With `lazy`, entering returns at once: the library opens in the background and the first call waits for it.

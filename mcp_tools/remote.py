@@ -16,11 +16,12 @@ from core.types import (
     Metadata,
     Replace,
 )
-from mcp_tools.client import ToolClient, picture
+from mcp_tools.client import picture
+from mcp_tools.remote_graph import RemoteGraph
 from mcp_tools.server import CollectionList, Count, DocumentList, JobList, ReplyList, StoredTrace
 
 
-class RemoteService(ToolClient):
+class RemoteService(RemoteGraph):
     """`core.ports.Service` over the owner's door. One connection is kept between calls; when it breaks, each
     call raises LibraryBusy, and a new RemoteService is needed."""
 

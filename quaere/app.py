@@ -56,6 +56,7 @@ from ingest.run import Run
 from ingest.summarise import Summariser
 from quaere import __version__
 from quaere.check import Checker
+from quaere.graph_door import GraphDoor
 from quaere.jobs import JobQueue
 from retrieval.search import Found, HybridSearch, Rewritten
 
@@ -64,7 +65,7 @@ MAX_QUESTION_CHARS = 4000
 POLICIES = ("auto", "quote", "llm")
 
 
-class App:
+class App(GraphDoor):
     """Built by `quaere.build.build`. Heavy work runs in threads, so that one question never blocks another."""
 
     def __init__(

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
+from core.graph import GraphResult
 from core.ports import OnEvent
 from core.types import Answer, Event, Filter, PageView, SearchResult, Turn
 
@@ -14,7 +15,7 @@ T = TypeVar("T")
 
 
 class Tools(Protocol):
-    """The three tools that every door asks with: `mcp_tools.client.ToolClient`."""
+    """The four tools that every door asks with: `mcp_tools.client.ToolClient`."""
 
     async def ask(
         self,
@@ -37,6 +38,18 @@ class Tools(Protocol):
         filters: Filter | None = None,
         explain: bool = False,
     ) -> SearchResult: ...
+
+    async def query_graph(
+        self,
+        question: str = "",
+        *,
+        entity: str = "",
+        cypher: str = "",
+        hops: int = 2,
+        limit: int = 50,
+        documents: Sequence[str] = (),
+        filters: Filter | None = None,
+    ) -> GraphResult: ...
 
     async def read_page(
         self, document: str, page: int, *, highlight: str = "", image: bool = True

@@ -155,7 +155,12 @@ async def test_two_mcp_hosts_and_a_question_then_the_owner_is_killed(library: Pa
         return Client(StdioTransport(sys.executable, arguments, cwd=str(ROOT), env=dict(os.environ), keep_alive=False))
 
     async with host() as first:
-        assert {tool.name for tool in await first.list_tools()} == {"ask", "search_passages", "read_page"}
+        assert {tool.name for tool in await first.list_tools()} == {
+            "ask",
+            "query_graph",
+            "read_page",
+            "search_passages",
+        }
         assert (await first.call_tool("ask", {"question": ANSWER})).structured_content["citations"]
         async with host() as second:
             assert (await second.call_tool("ask", {"question": ANSWER})).structured_content["citations"]

@@ -37,6 +37,7 @@ from core.types import (
     TraceStep,
     Turn,
 )
+from tests.support.fake_graph import FakeGraph
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
 QUOTE = "The bridge opened in 1932."
@@ -61,11 +62,12 @@ def _set(metadata: Metadata) -> dict[str, object]:
     return {name: getattr(metadata, name) for name in metadata.model_fields_set}
 
 
-class FakeService:
+class FakeService(FakeGraph):
     """`calls` records what was asked. Put an exception in `fail[method]` and that method raises it. A question
     'pid' is answered with this process's id; 'sleep N' takes N seconds."""
 
     def __init__(self, *names: str) -> None:
+        super().__init__()
         self.documents = {document.id: document for document in map(make_document, names or ("bridges.pdf",))}
         self.calls: list[tuple[str, object]] = []
         self.fail: dict[str, Exception] = {}

@@ -27,10 +27,10 @@ def text_of(result: mcp_types.CallToolResult) -> str:
     return "\n".join(block.text for block in result.content if isinstance(block, mcp_types.TextContent))
 
 
-async def test_exactly_three_read_only_tools_with_described_parameters() -> None:
+async def test_exactly_four_read_only_tools_with_described_parameters() -> None:
     async with Client(make_server(FakeService())) as client:
         tools = await client.list_tools()
-    assert sorted(tool.name for tool in tools) == ["ask", "read_page", "search_passages"]
+    assert sorted(tool.name for tool in tools) == ["ask", "query_graph", "read_page", "search_passages"]
     for tool in tools:
         assert tool.annotations is not None and tool.annotations.read_only_hint is True
         assert tool.description and tool.output_schema
@@ -43,9 +43,9 @@ async def test_private_adds_what_only_the_user_may_do() -> None:
         names = {tool.name for tool in await client.list_tools()}
     verbs = ("list", "figure", "remove", "reindex", "health", "trace", "replies", "forget_replies")
     verbs += ("check", "edit", "collections", "create_collection", "remove_collection", "submit", "jobs", "job")
-    verbs += ("watch", "cancel", "retry")
+    verbs += ("watch", "cancel", "retry", "graph_view", "entities")
     operations = {f"library_{verb}" for verb in verbs}
-    assert names == {"ask", "read_page", "search_passages"} | operations
+    assert names == {"ask", "query_graph", "read_page", "search_passages"} | operations
 
 
 async def test_ask_gives_structure_and_text_with_numbered_citations() -> None:

