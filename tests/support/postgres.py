@@ -80,7 +80,7 @@ def _started(programs: Path, folder: Path) -> Iterator[PostgresServer]:
     account = _account()
     if account:
         os.chown(folder, account.pw_uid, account.pw_gid)
-    data, port = folder / "data", _free_port()
+    data, port = folder / "data", free_port()
     options = f"-c listen_addresses=127.0.0.1 -p {port} -k {folder} -c fsync=off"
     _run(account, folder, programs / "initdb", "-D", data, "-U", USER, "-E", "UTF8", "--locale=C", "-A", "trust", "-N")
     control = (programs / "pg_ctl", "-D", data, "-w")
@@ -123,7 +123,7 @@ def _run(account: pwd.struct_passwd | None, folder: Path, *command: str | Path) 
             raise RuntimeError(f"{command[0]} failed: {output.read()}{log.read_text() if log.exists() else ''}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
