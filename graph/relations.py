@@ -177,7 +177,8 @@ KINDS: tuple[Kind, ...] = (
         "the subject works at, studied at or plays for the object",
         "is affiliated with, is affiliated to, affiliated with, works at, works for, worked at, worked for, is "
         "employed by, is employed at, studied at, is educated at, graduated from, attended, is a professor at, "
-        "professor at, plays for, played for, joined, is with, arbeitet bei, studierte an, 就职于, 任职于, 毕业于, 소속",
+        "professor at, plays for, played for, joined, is with, arbeitet bei, studierte an, "
+        "就职于, 任职于, 毕业于, 소속",
         "employs staff, has member, has employee, hired",
     ),
     _kind(
@@ -243,7 +244,8 @@ KINDS: tuple[Kind, ...] = (
         "BORN_IN",
         "the subject was born in or on the object (a place, a day)",
         "is born in, is born at, is born on, born in, born on, born, has birthplace, place of birth, date of birth, "
-        "birthplace, was founded in, is founded in, is established in, wurde geboren in, geboren in, 出生于, 生于, 태어",
+        "birthplace, was founded in, is founded in, is established in, wurde geboren in, geboren in, "
+        "出生于, 生于, 태어",
         "is the birthplace of, birthplace of",
     ),
     _kind(

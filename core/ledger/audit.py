@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, Table, and_, delete, func, select, text
+from sqlalchemy import ColumnElement, Engine, Table, and_, delete, func, not_, select, text
 
 from core.errors import LibraryError
 from core.ledger import schema as t
 
 _SHOWN = 5
+_OF_CHUNKS = (t.triples, t.extractions)  # rows that were read from one chunk
 
 
 class Audit:
@@ -31,8 +32,10 @@ class Audit:
         return [str(line) for line in said if line != "ok"]
 
     def orphans(self) -> dict[str, int]:
-        """By table: rows of documents that are not there."""
+        """By table: rows of documents, or of chunks, that are not there."""
         counted = {table.name: self._count(table, _ownerless(table)) for table in _owned()}
+        for table in _OF_CHUNKS:
+            counted[table.name] += self._count(table, and_(not_(_ownerless(table)), _chunkless(table)))
         return {name: count for name, count in counted.items() if count}
 
     def unused_embeddings(self) -> int:
@@ -43,6 +46,8 @@ class Audit:
         with self._engine.begin() as connection:
             for table in _owned():
                 connection.execute(delete(table).where(_ownerless(table)))
+            for table in _OF_CHUNKS:
+                connection.execute(delete(table).where(_chunkless(table)))
             connection.execute(delete(t.embeddings).where(_unused()))
 
     def drop_embeddings(self, hashes: Sequence[str]) -> None:
@@ -101,6 +106,10 @@ def _owner(table: Table) -> Any:
 def _ownerless(table: Table) -> ColumnElement[bool]:
     owner = _owner(table)
     return and_(owner.is_not(None), owner.not_in(select(t.documents.c.id)))
+
+
+def _chunkless(table: Table) -> ColumnElement[bool]:
+    return table.c.chunk_id.not_in(select(t.chunks.c.id))
 
 
 def _unused() -> ColumnElement[bool]:

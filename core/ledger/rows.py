@@ -96,12 +96,12 @@ def page_of(row: Row) -> Page:
 
 
 def chunk_row(chunk: Chunk, embed_hash: str) -> dict[str, Any]:
-    return chunk.model_dump(exclude={"spans"}) | {"spans": _packed(chunk.spans), "embed_hash": embed_hash}
+    return chunk.model_dump(exclude={"spans"}) | {"spans": packed(chunk.spans), "embed_hash": embed_hash}
 
 
 def chunk_of(row: Row) -> Chunk:
     fields = {key: value for key, value in row.items() if key not in ("spans", "embed_hash")}
-    return Chunk(**fields, spans=_unpacked(row["spans"]))
+    return Chunk(**fields, spans=unpacked(row["spans"]))
 
 
 def table_row(document_id: str, number: int, table: Table) -> dict[str, Any]:
@@ -130,13 +130,13 @@ def figure_of(row: Row) -> Figure:
 
 
 def summary_row(document_id: str, position: int, summary: Summary) -> dict[str, Any]:
-    row = summary.model_dump(exclude={"spans"}) | {"spans": _packed(summary.spans)}
+    row = summary.model_dump(exclude={"spans"}) | {"spans": packed(summary.spans)}
     return row | {"document_id": document_id, "position": position}
 
 
 def summary_of(row: Row) -> Summary:
     fields = {key: value for key, value in row.items() if key not in ("spans", "document_id", "position")}
-    return Summary(**fields, spans=_unpacked(row["spans"]))
+    return Summary(**fields, spans=unpacked(row["spans"]))
 
 
 def job_row(job: Job) -> dict[str, Any]:
@@ -156,9 +156,9 @@ def request_of(row: Row) -> JobRequest:
     return JobRequest.model_validate_json(row["request"])
 
 
-def _packed(spans: Sequence[Span]) -> str:
+def packed(spans: Sequence[Span]) -> str:
     return json.dumps([[span.page, span.start, span.end] for span in spans])
 
 
-def _unpacked(spans: str) -> tuple[Span, ...]:
+def unpacked(spans: str) -> tuple[Span, ...]:
     return tuple(Span(page=page, start=start, end=end) for page, start, end in json.loads(spans))

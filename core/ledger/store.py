@@ -49,6 +49,7 @@ from core.ledger.rows import (
     table_of,
     table_row,
 )
+from core.ledger.triples import Triples
 from core.metadata import find_collection, has_fields, wanted_fields
 from core.ports import HOW_ASKED, Vectors
 from core.types import (
@@ -67,7 +68,8 @@ from core.types import (
 )
 from core.types import Table as DocumentTable
 
-_OWNED = (t.pages, t.chunks, t.summaries, t.tables, t.figures)  # rows that go with their document
+# Rows that go with their document, and when it is parsed anew.
+_OWNED = (t.pages, t.chunks, t.summaries, t.tables, t.figures, t.triples, t.extractions)
 READY = ("ready", "ready_with_gaps")
 KEPT_TRACES = 1000
 KEPT_JOBS = 1000
@@ -96,6 +98,10 @@ class Ledger:
 
     def audit(self) -> Audit:
         return Audit(self._engine)
+
+    @property
+    def triples(self) -> Triples:
+        return Triples(self._engine)
 
     @property
     def dialect(self) -> str:
