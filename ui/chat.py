@@ -59,7 +59,8 @@ element.addEventListener("click", (event) => {
 """
 BRAND = (
     "<div class='q-brand'><h1>Quaere</h1>"
-    "<span class='q-why'>Ask your papers. Every sentence leads back to a page.</span></div>"
+    "<span class='q-why'>Ask your papers. Every sentence leads back to a page.</span>"
+    "<a class='q-link' href='/graph'>Graph</a></div>"
 )
 INVITATION = "### Ask your papers\nEach sentence of the answer leads back to a page."
 BEGIN = "### Add a document to begin\nOpen **Library** and choose one or several."

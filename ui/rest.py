@@ -37,6 +37,7 @@ from core.types import (
     Turn,
 )
 from ui.guard import Guard
+from ui.rest_graph import add_graph
 from ui.running import Tools, stream
 from ui.uploads import received
 
@@ -377,6 +378,7 @@ def make_rest(service: Service, tools: Tools, settings: ServeSettings, *, lifesp
     _add_jobs(router, service)
     _add_pages(router, tools)
     _add_figures(router, service)
+    add_graph(router, service, tools)
 
     @router.api_route("/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
     async def nothing(path: str) -> None:

@@ -1,4 +1,4 @@
-"""One process: the chat page at '/', REST under /v1, /docs, /health, and MCP at /mcp."""
+"""One process: the chat page at '/', the graph's pages at '/graph', REST under /v1, /docs, /health, and MCP at /mcp."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from mcp_tools.client import ToolClient
 from mcp_tools.server import make_server
 from ui.chat import make_chat, mount_chat
 from ui.guard import is_loopback, is_wildcard
+from ui.pages import mount_pages
 from ui.rest import make_rest
 
 STOP_S = 5  # what running requests get to finish
@@ -52,6 +53,7 @@ def make_app(service: Service, settings: ServeSettings) -> FastAPI:
 
     app = make_rest(service, tools, settings, lifespan=combine_lifespans(mcp.lifespan, tools_open))
     app.router.routes += [Route(path, endpoint=_At(mcp, "/mcp")) for path in ("/mcp", "/mcp/")]
+    mount_pages(app)
     mount_chat(app, make_chat(service, tools), settings)
     return app
 
