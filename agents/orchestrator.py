@@ -1,4 +1,7 @@
-"""The orchestrator: router, retriever, reasoner, reflector in this order, into one trace."""
+"""The orchestrator: router, retriever, reasoner, reflector in this order, into one trace.
+
+Where a question asks how things are related, the graph is asked before the retriever.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from agents.draft import Draft
+from agents.graph_retriever import GraphRetriever, Related
 from agents.quoter import Quoter
 from agents.reflector import Reflector
 from agents.retriever import Retriever
@@ -29,12 +33,14 @@ class Orchestrator:
         quoter: Quoter,
         writer: Writer | None,
         reflector: Reflector,
+        graph: GraphRetriever | None = None,
     ) -> None:
         self._router = router
         self._retriever = retriever
         self._quoter = quoter
         self._writer = writer
         self._reflector = reflector
+        self._graph = graph
 
     async def ask(
         self,
@@ -60,8 +66,9 @@ class Orchestrator:
             step.details = {"question": route.question}
         if route.kind == "chat":
             return _answer(question, Draft((), (), "none"), (), Reflection(support=0), tracer, GREETING)
-        passages = await self._retrieve(route, library, selection, tracer)
-        draft, partial = await self._reason(route, passages, writer, tracer)
+        related = await self._relate(route, selection, tracer)
+        passages = await self._retrieve(route, library, selection, related, tracer)
+        draft, partial = await self._reason(route, passages, related, writer, tracer)
         async with tracer.stage("reflector") as step:
             reflection = self._reflector.reflect(draft.claims, draft.citations)
             step.summary = f"support {reflection.support:.2f} over {len(draft.claims)} claims"
@@ -74,8 +81,15 @@ class Orchestrator:
             )
         return None if policy == "quote" else self._writer
 
+    async def _relate(self, route: Route, selection: Selection, tracer: Tracer) -> Related:
+        """What the graph says, of a question of relation."""
+        if self._graph is None or route.kind != "relation" or selection.documents == ():
+            return Related()
+        async with tracer.stage("graph") as step:
+            return await self._graph.retrieve(route, step)
+
     async def _retrieve(
-        self, route: Route, library: Sequence[Document], selection: Selection, tracer: Tracer
+        self, route: Route, library: Sequence[Document], selection: Selection, related: Related, tracer: Tracer
     ) -> tuple[Passage, ...]:
         async with tracer.stage("retriever") as step:
             if selection.documents == ():  # nothing at all: to the search no ids mean every document
@@ -83,7 +97,7 @@ class Orchestrator:
                     f"no document fits what the search was limited to{left_out(selection)}",
                     hint="see `quaere list`, or limit it less",
                 )
-            found = await self._retriever.retrieve(route, library)
+            found = related.before(await self._retriever.retrieve(route, library))
             passages = found.passages
             pages = {(p.document_id, p.page) for p in passages}
             step.summary = f"{len(passages)} passages from {len(pages)} pages by {' + '.join(found.channels)}"
@@ -93,26 +107,26 @@ class Orchestrator:
             step.details["candidates"] = "\n".join(candidate.line for candidate in found.candidates)
             if found.notes:
                 step.details["notes"] = "; ".join(found.notes)
-            if route.kind == "relation":
-                step.degraded = "no knowledge graph: a question of relation is answered from passages"
+            if related.passages:
+                step.summary += f"; {len(related.passages)} of the graph's first"
         return passages
 
     async def _reason(
-        self, route: Route, passages: Sequence[Passage], writer: Writer | None, tracer: Tracer
+        self, route: Route, passages: Sequence[Passage], related: Related, writer: Writer | None, tracer: Tracer
     ) -> tuple[Draft, bool]:
         """(draft, whether the budget ran out and the draft quotes instead of being written)."""
         spent = ""
         if writer is not None:
             try:
                 async with tracer.stage("reasoner") as step:
-                    draft = await writer.write(route, passages, _teller(tracer))
+                    draft = await writer.write(route, passages, _teller(tracer), related.rows)
                     step.summary = f"{len(draft.claims)} claims written by {draft.model or 'the language model'}"
                     step.details["dropped"] = draft.dropped
                     return draft, False
             except LLMBudget as error:
                 spent = error.message  # the best that is left is to quote
         async with tracer.stage("reasoner") as step:
-            draft = await self._quoter.quote(route, passages)
+            draft = await self._quoter.quote(route, passages, related.rows)
             step.summary = f"{len(draft.claims)} sentences quoted"
             step.degraded = f"{spent}: quoted, not written" if spent else ""
             await tracer.tell(Event(kind="text", text=draft.text))

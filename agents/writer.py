@@ -15,7 +15,10 @@ from pydantic import BaseModel, Field
 
 from agents.citing import Sentence, cite, sentences_of
 from agents.draft import Draft
+from agents.graph_retriever import stated
 from agents.quoter import Quoter
+from core.graph import GraphRow
+from core.graph_text import statement
 from core.ledger import Ledger
 from core.llm import LLM, Delta, Message, Reply
 from core.prompts import Part, prompt
@@ -26,6 +29,7 @@ OnText = Callable[[str], Awaitable[None]]
 MAX_PASSAGE_CHARS = 10_000
 MAX_QUOTES = 8
 PLAIN_QUOTES = 3
+MAX_RELATIONS = 8
 _MARK = re.compile(r"\s*\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 
 
@@ -39,6 +43,8 @@ class Picked(BaseModel):
 class _Evidence:
     sentences: list[Sentence]
     dropped: int
+    relations: list[tuple[GraphRow, int]]
+    """what the graph says, with the number of the sentence that states it"""
 
 
 class Writer:
@@ -50,19 +56,23 @@ class Writer:
         self._ledger = ledger
         self._quoter = quoter
 
-    async def write(self, route: Route, passages: Sequence[Passage], on_text: OnText) -> Draft:
+    async def write(
+        self, route: Route, passages: Sequence[Passage], on_text: OnText, rows: Sequence[GraphRow] = ()
+    ) -> Draft:
         """Claims, each with at least one citation; a sentence that cites nothing is dropped and counted.
 
-        Costs two calls. Raises LLMError.
+        `rows` of the graph are shown to the model with the sentences that state them. Costs two calls.
+        Raises LLMError.
         """
-        evidence = await self._extract(route, passages)
+        evidence = await self._extract(route, passages, rows)
         if not evidence.sentences:
             return Draft((), (), "none", dropped=evidence.dropped)
-        reply = await self._stream(route.question, evidence.sentences, on_text)
+        reply = await self._stream(route.question, evidence, on_text)
         return self._draft(reply, evidence)
 
-    async def _extract(self, route: Route, passages: Sequence[Passage]) -> _Evidence:
-        """What the model picks, and behind it what the quoter would quote: small models overlook the plainest."""
+    async def _extract(self, route: Route, passages: Sequence[Passage], rows: Sequence[GraphRow]) -> _Evidence:
+        """What states the graph's first rows, what the model picks, and behind it what the quoter would quote: small
+        models overlook the plainest."""
         offered = _within(sentences_of(passages), MAX_PASSAGE_CHARS)
         passage_of = _passage_ranks(offered)
         message = Message("user", prompt("extract", passages=_by_passage(offered), question=route.question))
@@ -70,13 +80,20 @@ class Writer:
         unseen = {part.rank for part in reply.left_out}
         numbers = list(dict.fromkeys(picked.sentences))
         valid = [n for n in numbers if 1 <= n <= len(offered) and passage_of[n - 1] not in unseen]
-        plain = await asyncio.to_thread(self._quoter.best, route, passages, PLAIN_QUOTES)
-        chosen = list(dict.fromkeys([*(offered[n - 1] for n in valid[:MAX_QUOTES]), *plain]))
-        return _Evidence(chosen, len(numbers) - len(valid))
+        plain = await asyncio.to_thread(self._quoter.best, route, passages, PLAIN_QUOTES, rows)
+        related = stated(rows, sentences_of(passages))[:MAX_RELATIONS]
+        of_rows = [sentence for _, sentence in related]
+        chosen = list(dict.fromkeys([*of_rows, *(offered[n - 1] for n in valid[:MAX_QUOTES]), *plain]))
+        relations = [(row, chosen.index(sentence) + 1) for row, sentence in related]
+        return _Evidence(chosen, len(numbers) - len(valid), relations)
 
-    async def _stream(self, question: str, evidence: Sequence[Sentence], on_text: OnText) -> Reply:
-        quotes = [Part(_line(n, item), n, "quote") for n, item in enumerate(evidence, 1)]
-        content = prompt("write", quotes=quotes, question=question)
+    async def _stream(self, question: str, evidence: _Evidence, on_text: OnText) -> Reply:
+        quotes = [Part(_line(n, item), n, "quote") for n, item in enumerate(evidence.sentences, 1)]
+        if evidence.relations:
+            relations = [Part(f"{statement(row)} [{n}]\n", n, "relation") for row, n in evidence.relations]
+            content = prompt("write_relations", relations=relations, quotes=quotes, question=question)
+        else:
+            content = prompt("write", quotes=quotes, question=question)
         final: Reply | None = None
         async for piece in self._llm.stream([Message("user", content)]):
             if isinstance(piece, Delta):

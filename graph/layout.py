@@ -32,7 +32,7 @@ def positions(nodes: int, edges: NDArray[np.int64]) -> Positions:
 
 
 def _rooms(parts: Sequence[Sequence[int]], room: Rectangle) -> list[Rectangle]:
-    """A rectangle for each part, of an area like its size: the room is halved along its longer side, again and again."""
+    """A rectangle for each part, of an area like its size: the room is cut in two along its longer side, and so on."""
     if len(parts) <= 1:
         return [room] * len(parts)
     sizes = np.cumsum([len(part) + 1 for part in parts])
