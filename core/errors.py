@@ -29,6 +29,12 @@ class InvalidInput(QuaereError):
     code, exit_code, status = "invalid_input", 2, 422
 
 
+class TooBroad(InvalidInput):
+    """A question of the graph has too many matches to look at them all."""
+
+    code = "too_broad"
+
+
 class NotFound(QuaereError):
     code, exit_code, status = "not_found", 3, 404
 
