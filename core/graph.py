@@ -51,6 +51,7 @@ class Merge(Frozen):
     tier: Tier
     score: float = Field(default=1.0, ge=0, le=1)
     reason: str = Field(description="one line for a person")
+    documents: tuple[str, ...] = Field(default=(), description="ids of the documents whose name this is")
 
 
 class MergeRule(Frozen):

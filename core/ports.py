@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.graph import Entity, GraphResult, GraphView
+from core.graph import Entity, GraphResult, GraphView, Merge, MergeRule
 from core.types import (
     Answer,
     CheckReport,
@@ -163,7 +163,34 @@ class GraphService(Protocol):
         """Entities with a name like `query`, the likest first; without one those with the most triples first."""
 
 
-class Service(GraphService, Protocol):
+class MergeService(Protocol):
+    """Which names are of one entity, why, and what a person decided about it."""
+
+    async def merges(self, *, query: str = "", entity: str = "", limit: int = 100) -> list[Merge]:
+        """Names that were found to stand for something of another name, or were kept apart from their like; by
+        entity, then by name. `entity` is an id or a name: all names of it, its own too. `query` is part of a name,
+        of the entity's, or of the reason."""
+
+    async def merge_names(self, first: str, second: str) -> MergeRule:
+        """From now on the two are one, in every document, whatever speaks against it; the same name twice joins
+        what bears it in different documents. A rule that kept these two apart gives way.
+
+        Names are as they stand in the documents; another case will do where only one fits. Raises NotFound (no
+        document has that name), InvalidInput (other rules say that they differ).
+        """
+
+    async def separate_names(self, first: str, second: str) -> MergeRule:
+        """From now on the two are never one: this undoes a merge. A rule that made these two one gives way.
+        The same name twice keeps it apart in every document. Raises as `merge_names`."""
+
+    async def forget_rule(self, first: str, second: str) -> MergeRule:
+        """Leave these two to be resolved as if nobody had said anything. Raises NotFound."""
+
+    async def merge_rules(self) -> list[MergeRule]:
+        """By names."""
+
+
+class Service(GraphService, MergeService, Protocol):
     """A library's whole contract: four tools for everyone, and what only the library's user may do.
 
     Implemented by the application itself, by a client of the process that owns the library, and by the

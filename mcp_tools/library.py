@@ -40,6 +40,7 @@ from core.types import (
 )
 from mcp_tools.door import Door, owner_path, read_owner
 from mcp_tools.library_graph import LibraryGraph
+from mcp_tools.library_merges import LibraryMerges
 from mcp_tools.remote import RemoteService
 from mcp_tools.server import installed_version
 
@@ -77,7 +78,7 @@ def _is_named(document: Document, name: str) -> bool:
     return name in (document.id, document.name) or (len(name) >= 8 and document.id.startswith(name))
 
 
-class Library(LibraryGraph):
+class Library(LibraryGraph, LibraryMerges):
     """`async with Library(folder, open_app) as library:`.
 
     With `lazy`, entering returns at once: the library opens in the background and the first call waits for it.

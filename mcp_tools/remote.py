@@ -18,10 +18,11 @@ from core.types import (
 )
 from mcp_tools.client import picture
 from mcp_tools.remote_graph import RemoteGraph
+from mcp_tools.remote_merges import RemoteMerges
 from mcp_tools.server import CollectionList, Count, DocumentList, JobList, ReplyList, StoredTrace
 
 
-class RemoteService(RemoteGraph):
+class RemoteService(RemoteGraph, RemoteMerges):
     """`core.ports.Service` over the owner's door. One connection is kept between calls; when it breaks, each
     call raises LibraryBusy, and a new RemoteService is needed."""
 

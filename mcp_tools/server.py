@@ -36,6 +36,7 @@ from core.types import (
 from mcp_tools.arguments import NO_FILTER, READ_ONLY, Asked, DocumentRef, Documents, Filters, as_list, schema
 from mcp_tools.border import Border, guarded
 from mcp_tools.graph_tools import add_private_graph, add_query_graph
+from mcp_tools.merge_tools import add_private_merges
 
 INSTRUCTIONS = """\
 Quaere answers questions over the documents of one library, with verbatim quotes and page numbers.
@@ -389,6 +390,7 @@ def make_server(service: Service, *, private: bool = False, auth: AuthProvider |
     if private:
         _add_private(server, service)
         add_private_graph(server, service)
+        add_private_merges(server, service)
         _add_private_jobs(server, service)
     _add_resources(server, service)
     _add_prompts(server)

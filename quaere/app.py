@@ -49,6 +49,7 @@ from core.types import (
     Turn,
     Usage,
 )
+from graph.resolve.service import Resolver
 from ingest.describe import Describer
 from ingest.pipeline import Ingestor, Summarise
 from ingest.render import render_png
@@ -58,6 +59,7 @@ from quaere import __version__
 from quaere.check import Checker
 from quaere.graph_door import GraphDoor
 from quaere.jobs import JobQueue
+from quaere.merges_door import MergesDoor
 from retrieval.search import Found, HybridSearch, Rewritten
 
 T = TypeVar("T")
@@ -65,7 +67,7 @@ MAX_QUESTION_CHARS = 4000
 POLICIES = ("auto", "quote", "llm")
 
 
-class App(GraphDoor):
+class App(GraphDoor, MergesDoor):
     """Built by `quaere.build.build`. Heavy work runs in threads, so that one question never blocks another."""
 
     def __init__(
@@ -91,6 +93,7 @@ class App(GraphDoor):
         self._llms = llms
         self._rewriter = rewriter
         self._describer = describer
+        self._resolver = Resolver(ledger.entity_ledger(), settings.graph.llm_pairs)
         self._queue = JobQueue(ledger, ingestor, self._summarise, self._is_embedder)
 
     def start(self) -> None:

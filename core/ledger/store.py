@@ -30,6 +30,7 @@ from core.errors import InvalidInput, NotFound
 from core.ledger import schema as t
 from core.ledger.audit import Audit
 from core.ledger.engine import open_engine
+from core.ledger.entities import EntityLedger
 from core.ledger.rows import (
     chunk_of,
     chunk_row,
@@ -98,6 +99,9 @@ class Ledger:
 
     def audit(self) -> Audit:
         return Audit(self._engine)
+
+    def entity_ledger(self) -> EntityLedger:
+        return EntityLedger(self._engine)
 
     @property
     def triples(self) -> Triples:

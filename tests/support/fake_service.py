@@ -38,6 +38,7 @@ from core.types import (
     Turn,
 )
 from tests.support.fake_graph import FakeGraph
+from tests.support.fake_merges import FakeMerges
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
 QUOTE = "The bridge opened in 1932."
@@ -62,12 +63,13 @@ def _set(metadata: Metadata) -> dict[str, object]:
     return {name: getattr(metadata, name) for name in metadata.model_fields_set}
 
 
-class FakeService(FakeGraph):
+class FakeService(FakeGraph, FakeMerges):
     """`calls` records what was asked. Put an exception in `fail[method]` and that method raises it. A question
     'pid' is answered with this process's id; 'sleep N' takes N seconds."""
 
     def __init__(self, *names: str) -> None:
-        super().__init__()
+        FakeGraph.__init__(self)
+        FakeMerges.__init__(self)
         self.documents = {document.id: document for document in map(make_document, names or ("bridges.pdf",))}
         self.calls: list[tuple[str, object]] = []
         self.fail: dict[str, Exception] = {}
