@@ -7,9 +7,12 @@ from core.graph import Evidence, GraphResult, GraphRow
 SHOWN_QUOTES = 3
 
 
+_CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), " ")
+
+
 def one_line(text: str) -> str:
-    """Names and quotes come from documents: a line break in one must not begin a line of ours."""
-    return " ".join(text.split())
+    """Names and quotes come from documents: they must not begin a line of ours, or command a terminal."""
+    return " ".join(text.translate(_CONTROLS).split())
 
 
 def statement(row: GraphRow) -> str:

@@ -17,6 +17,7 @@ from core.formats import KINDS, SUFFIXES
 from ui import terminal
 from ui.command import Json, exit_on_error, run, settings_of
 from ui.evaluate import evaluate
+from ui.graph import graph
 
 if TYPE_CHECKING:  # not loaded for --help, which has to come at once
     from pydantic import BaseModel
@@ -55,6 +56,7 @@ ValidUntil = Annotated[str | None, typer.Option(help="YYYY-MM-DD: its last valid
 
 
 app.add_typer(evaluate, name="eval")
+app.add_typer(graph, name="graph")
 
 
 @app.callback()

@@ -9,7 +9,7 @@ const read = async (quote) => {
   try {
     return [await ask(`${path}?${query({ highlight: quote })}`), quote];
   } catch (error) {
-    if (error.status !== 400 || !quote) throw error;
+    if (error.status !== 422 || !quote) throw error;
     return [await ask(path), ""];
   }
 };

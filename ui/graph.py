@@ -1,0 +1,11 @@
+"""`quaere graph`."""
+
+from __future__ import annotations
+
+import typer
+
+from ui import graph_query
+
+graph = typer.Typer(no_args_is_help=True, help="The knowledge graph: relations that documents state, with quotes.")
+for command in (graph_query.query, graph_query.entities, graph_query.show):
+    graph.command()(command)
