@@ -38,6 +38,7 @@ from core.types import (
 )
 from ui.guard import Guard
 from ui.rest_graph import add_graph
+from ui.rest_merges import add_merges
 from ui.running import Tools, stream
 from ui.uploads import received
 
@@ -379,6 +380,7 @@ def make_rest(service: Service, tools: Tools, settings: ServeSettings, *, lifesp
     _add_pages(router, tools)
     _add_figures(router, service)
     add_graph(router, service, tools)
+    add_merges(router, service)
 
     @router.api_route("/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
     async def nothing(path: str) -> None:

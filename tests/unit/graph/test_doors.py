@@ -235,3 +235,44 @@ def test_a_hostile_name_stays_on_its_line_in_the_terminal(quaere: Callable[..., 
         done = quaere(service, "graph", *command)
         assert done.exit_code == 0
         assert not any(line.startswith("[1]") for line in done.stdout.splitlines()) and "\x1b" not in done.stdout
+
+
+async def test_rest_shows_merges_and_takes_and_forgets_rules() -> None:
+    service = FakeService()
+    two = {"first": "the Bridge", "second": "Harbour Bridge"}
+    async with rest(service) as http:
+        assert [merge["name"] for merge in (await http.get("/v1/graph/merges?q=bridge")).json()] == ["the Bridge"]
+        assert (await http.get("/v1/graph/merges?entity=Sydney")).json() == []
+        made = await http.post("/v1/graph/rules", json={**two, "kind": "forbid"})
+        assert made.status_code == 201
+        assert (
+            (await http.get("/v1/graph/rules")).json() == [made.json()] == [rule.model_dump() for rule in service.rules]
+        )
+        assert (await http.delete("/v1/graph/rules", params=two)).json() == made.json()
+        gone = await http.delete("/v1/graph/rules", params=two)
+        assert (gone.status_code, gone.json()["error"]["code"]) == (404, "not_found")
+        assert (await http.post("/v1/graph/rules", json={**two, "kind": "maybe"})).status_code == 422
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+async def test_a_page_of_another_site_decides_nothing(method: str) -> None:
+    service = FakeService()
+    async with rest(service) as http:
+        rule = {"first": "a", "second": "b", "kind": "force"}
+        options = {"json": rule} if method == "POST" else {"params": {"first": "a", "second": "b"}}
+        reply = await http.request(method, "/v1/graph/rules", headers={"origin": "http://evil.example"}, **options)  # type: ignore[arg-type]
+    assert reply.status_code == 403 and service.rules == []
+
+
+def test_names_are_merged_separated_and_forgotten_at_the_terminal(quaere: Callable[..., Result]) -> None:
+    service = FakeService()
+    assert (
+        "the Bridge is Harbour Bridge: containment 1.00, 'the Bridge' is the"
+        in quaere(service, "graph", "merges").stdout
+    )
+    assert "'a' is the same as 'b'" in quaere(service, "graph", "merge", "b", "a").stdout
+    assert "'a' is the same as 'b'" in quaere(service, "graph", "rules").stdout
+    assert "forgotten" in quaere(service, "graph", "forget", "a", "b").stdout
+    assert "'a' is not the same as 'b'" in quaere(service, "graph", "separate", "a", "b").stdout
+    missing = quaere(service, "graph", "forget", "x", "y")
+    assert missing.exit_code == NotFound.exit_code and "quaere graph rules" in missing.stderr
