@@ -121,9 +121,39 @@ class ReplyCache(Protocol):
 class Index(Protocol):
     """A projection of the ledger's chunks that can be dropped and rebuilt."""
 
+    @property
+    def of_embedder(self) -> bool:
+        """Whether it holds what one embedder made, and is of no use to another."""
+
     def sync(self, document_id: str = "") -> None:
         """Make the projection equal to the ledger, for all documents or for one; of one it costs nothing more in a
         library of many."""
+
+    def rebuild(self) -> None:
+        """Forget what is held, and read the ledger anew."""
+
+
+@dataclass(frozen=True)
+class Walked:
+    """Where a walk from what a question names ended: (chunk id, share of it), best first.
+
+    `spread` says over how many chunks, as the perplexity of the shares: 1 where all of it ended in one; `known` is how
+    many it could have reached.
+    """
+
+    ranking: list[tuple[str, float]]
+    spread: float = 1.0
+    known: int = 0
+
+
+class Mentions(Protocol):
+    """A search channel that goes from what a question names to what that is named with, over several steps."""
+
+    def search(self, query: str, found: Sequence[tuple[str, float]], k: int, documents: Sequence[str] = ()) -> Walked:
+        """At most k chunks, of those documents only, where there are any.
+
+        `found` are chunks that other channels found, with their scores: where to begin when nothing is named.
+        """
 
 
 class GraphService(Protocol):

@@ -99,12 +99,11 @@ class App(GraphDoor, MergesDoor):
     def start(self) -> None:
         """Bring the projections up to date with the ledger, unless another embedder made its vectors."""
         self._ingestor.sweep()
-        if self._ledger.meta("embedder") in (None, self._embedder.fingerprint):
+        if self._ledger.meta("embedder") is None:
             self._ledger.set_meta("embedder", self._embedder.fingerprint)
-            self._search.dense.sync()
-            if self._search.sparse is not None:
-                self._search.sparse.sync()
-        self._search.bm25.sync()
+        for index in self._ingestor.indexes:
+            if self._is_embedder() or not index.of_embedder:
+                index.sync()
         self._queue.adopt()
 
     def begin(self) -> None:
@@ -319,11 +318,12 @@ class App(GraphDoor, MergesDoor):
 
         def work(tell: Callable[[Event], None]) -> None:
             self._ingestor.embed_all(Run(lambda step, done, total: tell(_progress(step, done, total))))
-            self._search.dense.rebuild()
-            if self._search.sparse is not None:
-                self._search.sparse.rebuild()
+            for index in self._ingestor.indexes:
+                if index.of_embedder:
+                    index.rebuild()
+                else:
+                    index.sync()
             self._ledger.set_meta("embedder", self._embedder.fingerprint)
-            self._search.bm25.sync()
 
         await _in_thread(work, on_event)
         self._queue.begin()

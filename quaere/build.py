@@ -14,6 +14,7 @@ from core.ledger import Ledger
 from core.llm import LLM, LLMs
 from core.ports import Embedder
 from core.settings import IngestSettings, RetrievalSettings, Settings
+from graph.mentions.index import MentionIndex
 from ingest.describe import Describer
 from ingest.ocr import ScanReader, installed_engine
 from ingest.pipeline import Ingestor
@@ -38,10 +39,11 @@ def build(settings: Settings, embedder: Embedder | None = None) -> App:
     embedder = embedder or embedder_of(settings.embedder)
     dense, bm25 = ChromaIndex(folder / "chroma", ledger, embedder), Bm25Index(ledger)
     sparse = SparseIndex(ledger, embedder.sparse) if embedder.sparse else None
+    mentions = MentionIndex(ledger)
     ingestor = Ingestor(
         ledger,
         embedder,
-        (dense, bm25, *([] if sparse is None else [sparse])),
+        (dense, bm25, mentions, *([] if sparse is None else [sparse])),
         folder / "files",
         settings.chunks,
         settings.ingest,
@@ -51,7 +53,7 @@ def build(settings: Settings, embedder: Embedder | None = None) -> App:
     llms = LLMs(settings.llm, ledger)
     writing, extracting = llms.of("write"), llms.of("extract")
     reranking = reranking_of(settings.rerank, writing)
-    search = HybridSearch(ledger, embedder, dense, bm25, sparse, settings.retrieval, reranking)
+    search = HybridSearch(ledger, embedder, dense, bm25, sparse, settings.retrieval, reranking, mentions)
     rewriter = _rewriter(settings.retrieval, extracting or writing, bm25)
     quoter = Quoter(ledger, embedder, bm25.idf)
     orchestrator = Orchestrator(

@@ -20,6 +20,8 @@ class Bm25Index:
     BM25Plus, not Okapi: Okapi's idf is zero or below for a term in half of a small library.
     """
 
+    of_embedder = False
+
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._model = Postings()

@@ -59,6 +59,8 @@ def _said(work: Callable[P, T]) -> Callable[P, T]:
 class ChromaIndex:
     """Needs to be the only process that has `folder` open: two writers lose vectors without a word."""
 
+    of_embedder = True
+
     def __init__(self, folder: Path, ledger: Ledger, embedder: Embedder) -> None:
         self._ledger = ledger
         self._embedder = embedder

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.errors import InvalidInput
 from core.ledger import Ledger
-from core.ports import Embedder
+from core.ports import Embedder, Mentions, Walked
 from core.settings import RetrievalSettings
 from core.text import embedding_text, text_of
 from core.types import Candidate, ChannelHit, Chunk, Document, Passage, Span
@@ -23,7 +23,10 @@ from retrieval.parts import parts_of
 from retrieval.rerank import Reranked, Reranking
 from retrieval.sparse import SparseIndex
 
-CHANNELS = ("dense", "bm25", "sparse")  # that search with the question itself
+CHANNELS = ("dense", "bm25", "sparse", "mentions")  # that search with the question itself
+_A_PART = 30  # of all chunks one in so many is few
+_FADING = 3  # how fast a walk loses its weight that spread over more than a few
+_SEEDS = 5  # children of other channels from which a walk over mentions may begin
 _NEAR = 4  # positions from a parent that was found within which its passage can grow
 _PART = "part "
 _OF_PARTS = ("dense", "bm25")  # a third channel gave nothing more
@@ -60,6 +63,7 @@ class HybridSearch:
     sparse: SparseIndex | None
     settings: RetrievalSettings
     reranking: Reranking | None = None
+    mentions: Mentions | None = None
 
     def search(
         self,
@@ -80,9 +84,14 @@ class HybridSearch:
         parts = parts_of(query, self.bm25.knows, min(self.settings.parts, top_k - 1))
         for number, part in enumerate(parts, 1):
             ways[f"{_PART}{number}"] = partial(self._best_of, part, documents, [*ways])
-        with ThreadPoolExecutor(len(ways)) as side_by_side:
+        with ThreadPoolExecutor(max(len(ways), 1)) as side_by_side:
             rankings = dict(zip(ways, side_by_side.map(lambda search: search(), ways.values()), strict=True))
-        fused = self._fused(rankings, channels)
+        walked = Walked([])
+        if self.mentions is not None and "mentions" in (channels or self._default_channels()):
+            seeds = list(self._fused(rankings, channels).items())[:_SEEDS]
+            walked = self.mentions.search(query, seeds, self.settings.candidates, documents)
+            rankings["mentions"] = walked.ranking
+        fused = self._fused(rankings, channels, walked)
         kin = self.ledger.kin(list(fused))
         scores = by_parent(kin, fused, self.settings.decay)
         of_parts = {item for name, ranking in rankings.items() if name.startswith(_PART) for item, _ in ranking}
@@ -112,10 +121,16 @@ class HybridSearch:
             notes=self._notes(rankings, reranked),
         )
 
-    def _fused(self, rankings: Mapping[str, Ranking], asked: Sequence[str] = ()) -> dict[str, float]:
-        """A channel that was asked for by name counts even where its weight is 0."""
+    def _fused(
+        self, rankings: Mapping[str, Ranking], asked: Sequence[str] = (), walked: Walked | None = None
+    ) -> dict[str, float]:
+        """A channel that was asked for by name counts even where its weight is 0; a walk that spread over many chunks
+        counts less, for it says little of each."""
         ids = {channel: [item for item, _ in hits] for channel, hits in rankings.items()}
         weights = {channel: self.settings.weights.get(channel, 0.0) or float(channel in asked) for channel in ids}
+        if walked and walked.ranking:
+            focus = min(self.settings.focus, walked.known / _A_PART)
+            weights["mentions"] *= min(focus / walked.spread, 1.0) ** _FADING
         return reciprocal_rank_fusion(ids, weights, self.settings.rrf_k)
 
     def _best_of(self, part: str, documents: Sequence[str], channels: Sequence[str]) -> Ranking:
@@ -129,23 +144,25 @@ class HybridSearch:
 
     def _default_channels(self) -> tuple[str, ...]:
         """Those that there are with this embedder and that weigh anything."""
-        there = [name for name in CHANNELS if name != "sparse" or self.sparse is not None]
+        absent = {"sparse": self.sparse is None, "mentions": self.mentions is None}
+        there = [name for name in CHANNELS if not absent.get(name)]
         return tuple(name for name in there if self.settings.weights.get(name, 1.0) > 0)
 
     def _ways(
         self, query: str, channels: Sequence[str], documents: Sequence[str], rewritten: Rewritten
     ) -> dict[str, Callable[[], Ranking]]:
+        """All but the walk over mentions, which begins where these end."""
         k, every = self.settings.candidates, self._channels(query, documents)
         unknown = [channel for channel in channels if channel not in CHANNELS]
         if unknown:
             raise InvalidInput(f"unknown channel {unknown[0]!r}", hint=f"channels: {', '.join(CHANNELS)}")
-        missing = [channel for channel in channels if channel not in every]
-        if missing:
+        if "sparse" in channels and self.sparse is None:
             raise InvalidInput(
                 "this library's embedder gives no sparse weights", hint=f"channels here: {', '.join(every)}"
             )
-        ways = {channel: every[channel] for channel in dict.fromkeys(channels) or self._default_channels()}
-        if not ways:
+        wanted = tuple(dict.fromkeys(channels)) or self._default_channels()
+        ways = {channel: every[channel] for channel in wanted if channel in every}
+        if not wanted:
             raise InvalidInput(
                 "no channel of this library weighs anything", hint=f"QUAERE_RETRIEVAL__WEIGHTS: {', '.join(every)}"
             )

@@ -25,6 +25,8 @@ class SparseIndex:
     """Each chunk is a row of term indices and weights, filled up with weights of 0. 256 terms take 2 kB, and 10,000
     chunks 4 ms a question."""
 
+    of_embedder = True
+
     def __init__(self, ledger: Ledger, encoder: SparseEncoder) -> None:
         self._ledger = ledger
         self._encoder = encoder

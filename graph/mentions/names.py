@@ -1,0 +1,105 @@
+"""The names that stand in titles, headings and sentences, found without a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from graph.mentions.tokens import key
+
+_LONGEST = 20  # tokens of a name; longer titles are found by their short form
+_DISAMBIGUATED = re.compile(r"^(.*\S)\s*\([^()]*\)$")  # Mercury (planet)
+_SUBTITLE = re.compile(r"(?::\s+|\s+[–—-]\s+|,\s+|：|——)")
+_NUMBERING = re.compile(r"^(?:(?:section|chapter|appendix)\s+)?(?:[A-Z]?\d+(?:\.\d+)*|[IVXLC]+|[A-Z])[.)]?\s+", re.I)
+_WORD = re.compile(r"[^\W_]+(?:['’.&/_-][^\W_]+)*")
+_INSIDE = frozenset("of the de la von van bin al ibn du del der le da di y on for in and".split())  # Bank of England
+_LEADING = frozenset(  # capitals at the beginning of a sentence
+    "a an the this that these those it its we our they their he she his her i you your there here in on at by for from "
+    "with as and but or if when while where which who what how why to of is are was were be has have had can may not "
+    "no all each every both some many most such other however thus hence then also since although moreover furthermore "
+    "after before during between under over figure table section equation appendix algorithm theorem lemma chapter let "
+    "given using based see compared first second third finally specifically".split()
+)
+_INITIALS = re.compile(r"\(\s*([A-Z][\w-]{1,9}?)s?\s*\)")
+
+
+def usable(name: str) -> bool:
+    """Whether it can tell anything apart: not a number, a lone Latin letter or a word that begins sentences."""
+    parts = key(name)
+    if not parts or len(parts) > _LONGEST or all(part in _LEADING or part.isdigit() for part in parts):
+        return False
+    return len(parts) > 1 or len(parts[0]) > 1
+
+
+def short_forms(title: str) -> list[str]:
+    """The title and what it is called for short: without '(film)', without its subtitle, ':', ',' or '-' before it."""
+    forms = [title.strip()]
+    if match := _DISAMBIGUATED.match(forms[-1]):
+        forms.append(match[1])
+    before = _SUBTITLE.split(forms[-1], maxsplit=1)[0].strip()
+    forms.append(before)
+    return [form for form in dict.fromkeys(forms) if usable(form)]
+
+
+def headings(section: str) -> list[str]:
+    """The headings of a section's path, without their numbers."""
+    bare = [_NUMBERING.sub("", part.strip()) for part in section.split(" › ")]
+    return [name for name in dict.fromkeys(bare) if usable(name)]
+
+
+def capitalised(text: str) -> Iterator[str]:
+    """Runs of words with capitals and of identifiers (bge-m3, GPT-4o, HeronNet): 'Bank of England', 'Adam'."""
+    run: list[re.Match[str]] = []
+    for match in _WORD.finditer(text):
+        apart = bool(run) and text[run[-1].end() : match.start()].strip(" \u00a0") != ""
+        if run and (apart or not (_named(match.group()) or match.group() in _INSIDE)):
+            yield from _run(text, run)
+            run = []
+        if _named(match.group()) or run:
+            run.append(match)
+    yield from _run(text, run)
+
+
+def _named(word: str) -> bool:
+    return word[0].isupper() or (word[-1].isdigit() and word[0].isalpha()) or any(char.isupper() for char in word[1:])
+
+
+def _run(text: str, run: list[re.Match[str]]) -> Iterator[str]:
+    run = list(run)
+    while run and run[-1].group() in _INSIDE:
+        run.pop()
+    while run and run[0].group().lower() in _LEADING:
+        run.pop(0)
+    if run:
+        name = text[run[0].start() : run[-1].end()]
+        if usable(name):
+            yield name
+
+
+def acronyms(text: str) -> Iterator[tuple[str, str]]:
+    """(short, long) where a text defines one: 'mixture of experts (MoE)'.
+
+    After Schwartz and Hearst (PSB 2003): the letters of the short form stand in this order in the words before it, and
+    the first of them begins the long form.
+    """
+    for match in _INITIALS.finditer(text):
+        short = match[1]
+        before = text[max(match.start() - 12 * len(short) - 40, 0) : match.start()]
+        words = list(_WORD.finditer(re.split(r"[.;:()]\s", before)[-1]))[-(len(short) + 5) :]
+        source = re.split(r"[.;:()]\s", before)[-1]
+        start = _beginning(short, source[: words[-1].end()] if words else "")
+        if start is not None and usable(long := source[start : words[-1].end()]) and len(long) > len(short) + 2:
+            yield short, long
+
+
+def _beginning(short: str, long: str) -> int | None:
+    """Where the long form begins, found from the end backwards; None where the letters do not fit."""
+    letters = [char.lower() for char in short if char.isalnum()]
+    at = len(long)
+    for place, letter in reversed(list(enumerate(letters))):
+        at -= 1
+        while at >= 0 and not (long[at].lower() == letter and (place > 0 or at == 0 or not long[at - 1].isalnum())):
+            at -= 1
+        if at < 0:
+            return None
+    return at
