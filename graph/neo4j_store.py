@@ -1,0 +1,179 @@
+"""The graph in a Neo4j database, 4.4 or later, of any edition; several libraries may share one.
+
+    (:Entity {key, id, library, name, names, kind, type, aliases, documents, mentions, digest})
+    -[:RELATION {id, library, relation, wordings, wording_keys, triples, documents, confidence, is_citation, digest}]->
+
+One label and one relationship type, so that no text from outside is ever part of a query.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+from uuid import uuid4
+
+from core.graph import Entity, GraphData, Relation
+from core.settings import GraphSettings
+from graph.neo4j_link import Neo4jLink, Run
+from graph.neo4j_load import VERSION, Load, Loaded, Stored, key_of
+from graph.properties import entity_of, relation_of
+from graph.searching import query_key
+from graph.store import Documents, StoreOutdated
+from graph.traversal import Subgraph, Walk, Wanted, around, between
+
+T = TypeVar("T")
+
+_FETCH = """UNWIND $keys AS key MATCH (a:Entity {{key: key}})-[r:RELATION]-(b:Entity)
+WHERE NOT b.id IN $without{filtered}
+WITH DISTINCT r, {stating} AS stating
+WITH r, stating ORDER BY stating DESC, r.id LIMIT $most
+RETURN startNode(r).id AS subject, endNode(r).id AS object, properties(r) AS relation
+ORDER BY stating DESC, r.id"""
+_OF_ALL = _FETCH.format(filtered="", stating="size(r.documents)")
+_OF_SOME = _FETCH.format(
+    filtered=" AND any(item IN r.documents WHERE item IN $documents)",
+    stating="size([item IN r.documents WHERE item IN $documents])",
+)
+_BY_ID = "UNWIND $keys AS key MATCH (e:Entity {key: key}) RETURN properties(e) AS entity"
+_LIKE = """MATCH (e:Entity) WHERE e.library = $library
+WITH e, CASE WHEN $wanted IN e.names THEN 0
+  WHEN any(name IN e.names WHERE name STARTS WITH $wanted) THEN 1
+  WHEN any(name IN e.names WHERE name CONTAINS $wanted) THEN 2
+  WHEN any(name IN e.names WHERE all(word IN $words WHERE name CONTAINS word)) THEN 3 END AS like
+WHERE like IS NOT NULL
+WITH e, like ORDER BY like, e.mentions DESC, e.id LIMIT $most
+RETURN properties(e) AS entity ORDER BY like, e.mentions DESC, e.id"""
+_ALL = 2**31
+
+
+class Neo4jStore:
+    """Of one library in one database. Nothing is connected to before it is used."""
+
+    def __init__(self, settings: GraphSettings, library: str) -> None:
+        self._link = Neo4jLink(settings)
+        self._library = library
+        self._owner = uuid4().hex
+        self._loading = threading.Lock()
+        self._last: tuple[str, Stored] | None = None  # version and content that this process saw loaded
+
+    @property
+    def address(self) -> str:
+        """Without user and password."""
+        return self._link.address
+
+    @property
+    def server(self) -> str:
+        """'neo4j 5.26.30', or 'neo4j' before it answered."""
+        return self._link.server
+
+    def ask_version(self) -> str:
+        """`server`, asked now. Raises StoreUnavailable."""
+        return self._link.ask_version()
+
+    def sync(self, data: GraphData) -> Loaded | None:
+        """Bring the database to that version; None where it has it. 10,000 entities and 40,000 relations take 7 s
+        the first time, a few changes as long as a query where this process loaded what is there.
+
+        Raises StoreUnavailable, StoreError; StoreOutdated while another process loads this library.
+        """
+        with self._loading:
+            load = Load(self._link, self._library, self._owner)
+            load.prepare()
+            if self._link.read(self._version) == data.version:
+                return None
+            before = load.claim()
+            known = self._last[1] if self._last and self._last[0] == before else None
+            self._last = None
+            loaded = load.put(data, known or load.there())
+            self._last = data.version, loaded.stored
+            return loaded
+
+    def drop(self) -> None:
+        """Take this library out of the database, and leave others as they are. Raises like `sync`."""
+        with self._loading:
+            load = Load(self._link, self._library, self._owner)
+            load.claim()
+            self._last = None
+            load.drop()
+
+    def at(self, version: str) -> Neo4jGraph:
+        return Neo4jGraph(self._link, self._library, version)
+
+    def close(self) -> None:
+        self._link.close()
+
+    async def _version(self, run: Run) -> str:
+        rows = await run(VERSION, library=self._library)
+        return str(rows[0]["version"]) if rows else ""
+
+
+class Neo4jGraph:
+    """One version of the graph (a graph.store.GraphStore). Each query is one read transaction that looks at the version
+    before and after: where it is another one, or being changed, StoreOutdated is raised."""
+
+    def __init__(self, link: Neo4jLink, library: str, version: str) -> None:
+        self._link = link
+        self._library = library
+        self.version = version
+
+    def neighbourhood(self, entity_ids: Sequence[str], hops: int, limit: int, documents: Documents = None) -> Subgraph:
+        return self._walked(lambda: around(entity_ids, hops, limit), documents)
+
+    def paths(self, first: str, second: str, hops: int, limit: int, documents: Documents = None) -> Subgraph:
+        return self._walked(lambda: between(first, second, hops, limit, documents), documents)
+
+    def entities(self, text: str, limit: int) -> list[Entity]:
+        wanted = query_key(text)
+
+        async def work(run: Run) -> list[Entity]:
+            rows = await run(_LIKE, library=self._library, wanted=wanted, words=wanted.split(), most=limit)
+            return [entity_of(row["entity"]) for row in rows]
+
+        return self.read(work)
+
+    def entities_by_id(self, ids: Sequence[str]) -> dict[str, Entity]:
+        return self.read(lambda run: self._by_id(run, ids))
+
+    def read(self, work: Callable[[Run], Awaitable[T]]) -> T:
+        """What `work` finds in this version. Raises StoreOutdated, StoreUnavailable, StoreError."""
+
+        async def checked(run: Run) -> T:
+            await self._check(run)
+            found = await work(run)
+            await self._check(run)
+            return found
+
+        return self._link.read(checked)
+
+    async def _check(self, run: Run) -> None:
+        rows = await run(VERSION, library=self._library)
+        if not rows or rows[0]["version"] != self.version:
+            raise StoreOutdated("it does not hold this version of the graph yet")
+
+    def _walked(self, start: Callable[[], Walk[Subgraph]], documents: Documents) -> Subgraph:
+        async def work(run: Run) -> Subgraph:
+            walk = start()  # anew each time: a transaction may be tried again
+            try:
+                wanted = next(walk)
+                while True:
+                    wanted = walk.send(await self._fetch(run, wanted, documents))
+            except StopIteration as end:
+                found: Subgraph = end.value
+            return found.with_entities(await self._by_id(run, found.ends))
+
+        return self.read(work)
+
+    async def _fetch(self, run: Run, wanted: Wanted, documents: Documents) -> list[Relation]:
+        rows = await run(
+            _OF_ALL if documents is None else _OF_SOME,
+            keys=[key_of(self._library, item) for item in wanted.ends],
+            without=list(wanted.without),
+            documents=None if documents is None else list(documents),
+            most=wanted.limit or _ALL,
+        )
+        return [relation_of(row["subject"], row["object"], row["relation"]) for row in rows]
+
+    async def _by_id(self, run: Run, ids: Sequence[str]) -> dict[str, Entity]:
+        rows = await run(_BY_ID, keys=[key_of(self._library, item) for item in dict.fromkeys(ids)])
+        return {row["entity"]["id"]: entity_of(row["entity"]) for row in rows}

@@ -1,0 +1,70 @@
+"""The graph in this process, as a NetworkX multigraph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+import networkx as nx
+
+from core.graph import Entity, GraphData, Relation
+from graph.properties import edge_properties, node_properties
+from graph.searching import likeness, query_key
+from graph.store import Documents
+from graph.traversal import Subgraph, Wanted, around, between, stating, walked
+
+
+class NetworkXStore:
+    """`graph` has the properties that every store keeps, edges by their id. Never changed once it is made.
+
+    10,000 entities and 40,000 relations take about a second and 100 MB.
+    """
+
+    def __init__(self, data: GraphData) -> None:
+        self.version = data.version
+        self.graph = nx.MultiDiGraph()
+        self._entities = {item.id: item for item in data.entities}
+        self._relations: dict[str, Relation] = {}
+        for entity in data.entities:
+            self.graph.add_node(entity.id, **node_properties(entity))
+        for relation in data.relations:
+            properties = edge_properties(relation)
+            self._relations[properties["id"]] = relation
+            self.graph.add_edge(relation.subject, relation.object, properties["id"], **properties)
+
+    def neighbourhood(self, entity_ids: Sequence[str], hops: int, limit: int, documents: Documents = None) -> Subgraph:
+        walk = around(entity_ids, hops, limit)
+        return self._with_entities(walked(walk, lambda wanted: self._fetch(wanted, documents)))
+
+    def paths(self, first: str, second: str, hops: int, limit: int, documents: Documents = None) -> Subgraph:
+        walk = between(first, second, hops, limit, documents)
+        return self._with_entities(walked(walk, lambda wanted: self._fetch(wanted, documents)))
+
+    def entities(self, text: str, limit: int) -> list[Entity]:
+        wanted = query_key(text)
+        found = [
+            (like, -entity.mentions, entity.id)
+            for entity in self._entities.values()
+            if (like := likeness(self.graph.nodes[entity.id]["names"], wanted)) is not None
+        ]
+        return [self._entities[item] for *_, item in sorted(found)[:limit]]
+
+    def entities_by_id(self, ids: Sequence[str]) -> dict[str, Entity]:
+        return {item: self._entities[item] for item in ids if item in self._entities}
+
+    def _with_entities(self, found: Subgraph) -> Subgraph:
+        return found.with_entities(self.entities_by_id(found.ends))
+
+    def _fetch(self, wanted: Wanted, documents: Documents) -> list[Relation]:
+        without = frozenset(wanted.without)
+        allowed = None if documents is None else frozenset(documents)
+        ids = {
+            key
+            for item in wanted.ends
+            if item in self.graph
+            for start, end, key in chain(self.graph.out_edges(item, keys=True), self.graph.in_edges(item, keys=True))
+            if start not in without and end not in without
+        }
+        ranked = sorted((-stating(self._relations[key], allowed), key) for key in ids)
+        found = [self._relations[key] for count, key in ranked if count]
+        return found[: wanted.limit] if wanted.limit else found
