@@ -9,6 +9,7 @@ from pydantic import Field
 from core.types import Frozen, Span, TraceStep
 
 Tier = Literal["same", "containment", "similarity", "llm", "forced"]
+Extractor = Literal["auto", "rules", "llm"]
 
 
 class Triple(Frozen):

@@ -9,7 +9,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.graph import Entity, GraphResult, GraphView, Merge, MergeRule
+from core.graph import (
+    Entity,
+    Extractor,
+    GraphEstimate,
+    GraphReport,
+    GraphResult,
+    GraphView,
+    Merge,
+    MergeRule,
+)
 from core.types import (
     Answer,
     CheckReport,
@@ -191,6 +200,27 @@ class GraphService(Protocol):
 
     async def entities(self, query: str = "", *, limit: int = 50) -> list[Entity]:
         """Entities with a name like `query`, the likest first; without one those with the most triples first."""
+
+    async def estimate_graph(
+        self, *, documents: Sequence[str] = (), by: Extractor = "auto", passes: int = 0, again: bool = False
+    ) -> GraphEstimate:
+        """What `build_graph` with the same arguments would read, and cost at most; nothing is asked of a model."""
+
+    async def build_graph(
+        self,
+        *,
+        documents: Sequence[str] = (),
+        by: Extractor = "auto",
+        passes: int = 0,
+        again: bool = False,
+        on_event: OnEvent | None = None,
+    ) -> GraphReport:
+        """Read triples from every passage that this extractor has not read yet, in place of what another one found.
+
+        `by` auto: the extract role's model where there is one, else rules. `passes` 0: as the settings say. `again`:
+        what was read before too; replies that are kept cost nothing. It can be stopped at any moment, and goes on
+        where it was; the budget of a job holds, and `stopped` says so. Raises LLMNotConfigured for `by` llm.
+        """
 
 
 class MergeService(Protocol):

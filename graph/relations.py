@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -314,6 +314,12 @@ def normalise(wording: str) -> Normalised:
     return found or Normalised(RELATED_TO, False)
 
 
+def row(tokens: Sequence[str]) -> Normalised | None:
+    """The relation of words in a row, by their stems and nothing else; None where it is not known."""
+    reduced = _stems([token.casefold() for token in tokens])
+    return _tables()[1].get(reduced) if reduced else None
+
+
 def is_denied(text: str) -> bool:
     """Whether a wording says that something is not so."""
     words = _NO_WORD.sub(" ", text.casefold().replace("_", " ")).split()
@@ -332,7 +338,7 @@ def stem(word: str) -> str:
     return word
 
 
-def _stems(tokens: list[str]) -> tuple[str, ...]:
+def _stems(tokens: Sequence[str]) -> tuple[str, ...]:
     return tuple(stem(token) for token in tokens if token not in _FILLERS)
 
 

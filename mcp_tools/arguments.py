@@ -6,9 +6,11 @@ import json
 from typing import Annotated, Any
 
 import mcp_types
+from fastmcp import Context
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
-from core.types import Filter
+from core.ports import OnEvent
+from core.types import Event, Filter
 
 MAX_QUESTION_CHARS = 4000
 READ_ONLY = mcp_types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
@@ -74,3 +76,15 @@ DocumentRef = Annotated[str, Field(min_length=1, max_length=1000, description="T
 
 def schema(model: type[BaseModel]) -> dict[str, Any]:
     return model.model_json_schema(mode="serialization")
+
+
+def reporter(context: Context) -> OnEvent:
+    """Sends each event as the message of a progress notification, numbered from 1."""
+    sent = 0
+
+    async def report(event: Event) -> None:
+        nonlocal sent
+        sent += 1
+        await context.report_progress(sent, message=event.model_dump_json(exclude_defaults=True))
+
+    return report

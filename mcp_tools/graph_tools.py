@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastmcp import FastMCP
+from fastmcp import Context, FastMCP
 from fastmcp.tools import ToolResult
 from pydantic import BaseModel, Field
 
-from core.graph import Entity, GraphResult, GraphView
+from core.graph import Entity, Extractor, GraphEstimate, GraphReport, GraphResult, GraphView
 from core.graph_text import result_text
 from core.ports import GraphService
-from mcp_tools.arguments import MAX_QUESTION_CHARS, NO_FILTER, READ_ONLY, Documents, Filters, schema
+from mcp_tools.arguments import MAX_QUESTION_CHARS, NO_FILTER, READ_ONLY, Documents, Filters, reporter, schema
 from mcp_tools.border import guarded
 
 MAX_NAME_CHARS = 1000
 MAX_CYPHER_CHARS = 10_000
 Hops = Annotated[int, Field(ge=1, le=5, description="How many relations a path may have.")]
 Name = Annotated[str, Field(max_length=MAX_NAME_CHARS)]
+Passes = Annotated[int, Field(ge=0, le=2, description="Readings by the model; 0: as the settings say.")]
 
 
 class EntityList(BaseModel):
@@ -77,3 +78,23 @@ def add_private_graph(server: FastMCP[Any], service: GraphService) -> None:
     async def library_entities(query: Name = "", limit: Annotated[int, Field(ge=1, le=1000)] = 50) -> ToolResult:
         """Entities of the knowledge graph, by name."""
         return _result(EntityList(entities=await service.entities(query, limit=limit)))
+
+    @server.tool(annotations=READ_ONLY, output_schema=schema(GraphEstimate))
+    @guarded
+    async def library_estimate_graph(
+        documents: Documents = (), by: Extractor = "auto", passes: Passes = 0, again: bool = False
+    ) -> ToolResult:
+        """What building the graph would read and cost."""
+        return _result(await service.estimate_graph(documents=documents, by=by, passes=passes, again=again))
+
+    @server.tool(output_schema=schema(GraphReport))
+    @guarded
+    async def library_build_graph(
+        context: Context, documents: Documents = (), by: Extractor = "auto", passes: Passes = 0, again: bool = False
+    ) -> ToolResult:
+        """Read triples from what was not read yet."""
+        return _result(
+            await service.build_graph(
+                documents=documents, by=by, passes=passes, again=again, on_event=reporter(context)
+            )
+        )

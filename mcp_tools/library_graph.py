@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from core.graph import Entity, GraphResult, GraphView
-from core.ports import Service
+from core.graph import Entity, Extractor, GraphEstimate, GraphReport, GraphResult, GraphView
+from core.ports import OnEvent, Service
 from core.types import Filter
 
 T = TypeVar("T")
@@ -50,3 +50,25 @@ class LibraryGraph:
 
     async def entities(self, query: str = "", *, limit: int = 50) -> list[Entity]:
         return await self._call(lambda service: service.entities(query, limit=limit))
+
+    async def estimate_graph(
+        self, *, documents: Sequence[str] = (), by: Extractor = "auto", passes: int = 0, again: bool = False
+    ) -> GraphEstimate:
+        return await self._call(
+            lambda service: service.estimate_graph(documents=documents, by=by, passes=passes, again=again)
+        )
+
+    async def build_graph(
+        self,
+        *,
+        documents: Sequence[str] = (),
+        by: Extractor = "auto",
+        passes: int = 0,
+        again: bool = False,
+        on_event: OnEvent | None = None,
+    ) -> GraphReport:
+        return await self._call(
+            lambda service: service.build_graph(
+                documents=documents, by=by, passes=passes, again=again, on_event=on_event
+            )
+        )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.graph import Entity, GraphView
+from core.graph import Entity, Extractor, GraphEstimate, GraphReport, GraphView
+from core.ports import OnEvent
 from core.types import Filter
 from mcp_tools.client import ToolClient, sent
 from mcp_tools.graph_tools import EntityList
@@ -27,3 +28,21 @@ class RemoteGraph(ToolClient):
 
     async def entities(self, query: str = "", *, limit: int = 50) -> list[Entity]:
         return (await self.get("library_entities", {"query": query, "limit": limit}, EntityList)).entities
+
+    async def estimate_graph(
+        self, *, documents: Sequence[str] = (), by: Extractor = "auto", passes: int = 0, again: bool = False
+    ) -> GraphEstimate:
+        arguments = {"documents": list(documents), "by": by, "passes": passes, "again": again}
+        return await self.get("library_estimate_graph", arguments, GraphEstimate)
+
+    async def build_graph(
+        self,
+        *,
+        documents: Sequence[str] = (),
+        by: Extractor = "auto",
+        passes: int = 0,
+        again: bool = False,
+        on_event: OnEvent | None = None,
+    ) -> GraphReport:
+        arguments = {"documents": list(documents), "by": by, "passes": passes, "again": again}
+        return await self.get("library_build_graph", arguments, GraphReport, on_event)

@@ -49,6 +49,7 @@ from core.types import (
     Turn,
     Usage,
 )
+from graph.build import GraphBuilder
 from graph.resolve.service import Resolver
 from ingest.describe import Describer
 from ingest.pipeline import Ingestor, Summarise
@@ -57,6 +58,7 @@ from ingest.run import Run
 from ingest.summarise import Summariser
 from quaere import __version__
 from quaere.check import Checker
+from quaere.graph_build import GraphBuilding
 from quaere.graph_door import GraphDoor
 from quaere.jobs import JobQueue
 from quaere.merges_door import MergesDoor
@@ -67,7 +69,7 @@ MAX_QUESTION_CHARS = 4000
 POLICIES = ("auto", "quote", "llm")
 
 
-class App(GraphDoor, MergesDoor):
+class App(GraphDoor, GraphBuilding, MergesDoor):
     """Built by `quaere.build.build`. Heavy work runs in threads, so that one question never blocks another."""
 
     def __init__(
@@ -82,6 +84,7 @@ class App(GraphDoor, MergesDoor):
         llms: LLMs,
         rewriter: Rewriter | None,
         describer: Describer | None,
+        builder: GraphBuilder,
     ) -> None:
         self._settings = settings
         self._ledger = ledger
@@ -94,6 +97,8 @@ class App(GraphDoor, MergesDoor):
         self._rewriter = rewriter
         self._describer = describer
         self._resolver = Resolver(ledger.entity_ledger(), settings.graph.llm_pairs)
+        self._builder = builder
+        self._catching_up: asyncio.Task[None] | None = None
         self._queue = JobQueue(ledger, ingestor, self._summarise, self._is_embedder)
 
     def start(self) -> None:
@@ -109,8 +114,13 @@ class App(GraphDoor, MergesDoor):
     def begin(self) -> None:
         """Work on the queue, in the event loop that runs; a first `submit` begins it too."""
         self._queue.begin()
+        if self._catching_up is None:
+            self._catching_up = asyncio.create_task(self._catch_up())
 
     async def aclose(self) -> None:
+        if self._catching_up is not None:
+            self._catching_up.cancel()
+            await asyncio.wait([self._catching_up])
         await self._queue.aclose()
         await self._llms.aclose()
         self._ledger.close()
@@ -283,8 +293,9 @@ class App(GraphDoor, MergesDoor):
         with account(self._settings.budget.job) as spent, made_for(document.id):
             if self._describer is not None:
                 await self._describer.describe(document)
+            unread = await self._builder.read_document(document)
             await self._summariser.summarise(document)  # last: that they are there says that all of this is done
-        return spent.notes
+        return [*spent.notes, *unread]
 
     async def edit_document(self, document: str, changes: Metadata) -> Document:
         return await asyncio.to_thread(self._ingestor.edit, self._ledger.document(document), changes)

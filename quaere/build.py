@@ -14,6 +14,7 @@ from core.ledger import Ledger
 from core.llm import LLM, LLMs
 from core.ports import Embedder
 from core.settings import IngestSettings, RetrievalSettings, Settings
+from graph.build import GraphBuilder
 from graph.mentions.index import MentionIndex
 from ingest.describe import Describer
 from ingest.ocr import ScanReader, installed_engine
@@ -66,7 +67,10 @@ def build(settings: Settings, embedder: Embedder | None = None) -> App:
     summariser = Summariser(ledger, extracting if settings.ingest.summaries == "llm" else None)
     seeing = llms.of("vision")
     describer = Describer(ledger, seeing) if seeing else None
-    app = App(settings, ledger, embedder, ingestor, summariser, search, orchestrator, llms, rewriter, describer)
+    builder = GraphBuilder(ledger, extracting, settings.llm.of("extract"), settings.graph, settings.budget.job)
+    app = App(
+        settings, ledger, embedder, ingestor, summariser, search, orchestrator, llms, rewriter, describer, builder
+    )
     app.start()
     return app
 

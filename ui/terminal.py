@@ -28,6 +28,7 @@ STEPS = {
     "ocr": "reading scans",
     "embed": "embedding",
     "summarise": "summarising",
+    "extract": "reading relations",
     "index": "indexing",
     "done": "ready",
 }

@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.errors import InvalidInput, NotFound
-from core.graph import EdgeView, Entity, Evidence, GraphResult, GraphRow, GraphView, NodeView
-from core.types import Filter, Span, TraceStep
+from core.graph import (
+    EdgeView,
+    Entity,
+    Evidence,
+    Extractor,
+    GraphEstimate,
+    GraphReport,
+    GraphResult,
+    GraphRow,
+    GraphView,
+    NodeView,
+)
+from core.ports import OnEvent
+from core.types import Event, Filter, Span, TraceStep
 
 BRIDGE = Entity(id="e-bridge", name="Harbour Bridge", type="Place", aliases=("the Bridge",), mentions=3)
 CITY = Entity(id="e-city", name="Sydney", type="Place", mentions=1)
@@ -91,3 +103,29 @@ class FakeGraph:
         self.seen.append(("entities", {"query": query, "limit": limit}))
         found = {item.id: item for one in self.rows for item in (one.subject, one.object)}.values()
         return [] if self.empty else [item for item in found if query.casefold() in item.name.casefold()][:limit]
+
+    async def estimate_graph(
+        self, *, documents: Sequence[str] = (), by: Extractor = "auto", passes: int = 0, again: bool = False
+    ) -> GraphEstimate:
+        asked = {"documents": tuple(documents), "by": by, "passes": passes, "again": again}
+        self.seen.append(("estimate_graph", asked))
+        return GraphEstimate(
+            chunks=3, done=1, calls=3, prompt_tokens=900, completion_tokens=300, cost=0.5, extractor="m"
+        )
+
+    async def build_graph(
+        self,
+        *,
+        documents: Sequence[str] = (),
+        by: Extractor = "auto",
+        passes: int = 0,
+        again: bool = False,
+        on_event: OnEvent | None = None,
+    ) -> GraphReport:
+        asked = {"documents": tuple(documents), "by": by, "passes": passes, "again": again}
+        self.seen.append(("build_graph", asked))
+        if on_event is not None:
+            await on_event(Event(kind="ingest", document="graph", step="extract", done=3, total=3))
+        return GraphReport(
+            extractor="m", chunks=3, skipped=1, failed=0, kept=7, dropped={"no quote": 2}, entities=5, relations=6
+        )

@@ -43,7 +43,7 @@ async def test_private_adds_what_only_the_user_may_do() -> None:
         names = {tool.name for tool in await client.list_tools()}
     verbs = ("list", "figure", "remove", "reindex", "health", "trace", "replies", "forget_replies")
     verbs += ("check", "edit", "collections", "create_collection", "remove_collection", "submit", "jobs", "job")
-    verbs += ("watch", "cancel", "retry", "graph_view", "entities")
+    verbs += ("watch", "cancel", "retry", "graph_view", "entities", "estimate_graph", "build_graph")
     verbs += ("merges", "merge_names", "separate_names", "forget_rule", "merge_rules")
     operations = {f"library_{verb}" for verb in verbs}
     assert names == {"ask", "query_graph", "read_page", "search_passages"} | operations
