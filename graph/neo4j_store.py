@@ -15,8 +15,11 @@ from uuid import uuid4
 
 from core.graph import Entity, GraphData, Relation
 from core.settings import GraphSettings
+from graph.cypher.compiler import compiled, read_record
+from graph.found import Found, Matched, matched
 from graph.neo4j_link import Neo4jLink, Run
 from graph.neo4j_load import VERSION, Load, Loaded, Stored, key_of
+from graph.pattern import Pattern
 from graph.properties import entity_of, relation_of
 from graph.searching import query_key
 from graph.store import Documents, StoreOutdated
@@ -116,6 +119,14 @@ class Neo4jGraph:
         self._link = link
         self._library = library
         self.version = version
+
+    def match(self, pattern: Pattern, limit: int, documents: Documents = None) -> Matched:
+        statements = compiled(pattern, library=self._library, limit=limit, documents=documents)
+
+        async def work(run: Run) -> list[Found]:
+            return [read_record((await run(each.text, **each.parameters))[0]) for each in statements]
+
+        return matched(pattern, self.read(work), limit)
 
     def neighbourhood(self, entity_ids: Sequence[str], hops: int, limit: int, documents: Documents = None) -> Subgraph:
         return self._walked(lambda: around(entity_ids, hops, limit), documents)

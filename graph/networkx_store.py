@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
-from itertools import chain
 
 import networkx as nx
 
 from core.graph import Entity, GraphData, Relation
+from graph.found import Matched
+from graph.matcher import Matcher
+from graph.pattern import Pattern
 from graph.properties import edge_properties, node_properties
 from graph.searching import likeness, query_key
 from graph.store import Documents
@@ -15,7 +18,7 @@ from graph.traversal import Subgraph, Wanted, around, between, stating, walked
 
 
 class NetworkXStore:
-    """`graph` has the properties that every store keeps, edges by their id. Never changed once it is made.
+    """`graph` has the properties that every store keeps, edges by their relation. Never changed once it is made.
 
     10,000 entities and 40,000 relations take about a second and 100 MB.
     """
@@ -25,12 +28,19 @@ class NetworkXStore:
         self.graph = nx.MultiDiGraph()
         self._entities = {item.id: item for item in data.entities}
         self._relations: dict[str, Relation] = {}
+        self._at: defaultdict[str, list[str]] = defaultdict(list)
         for entity in data.entities:
             self.graph.add_node(entity.id, **node_properties(entity))
         for relation in data.relations:
             properties = edge_properties(relation)
             self._relations[properties["id"]] = relation
-            self.graph.add_edge(relation.subject, relation.object, properties["id"], **properties)
+            for end in {relation.subject, relation.object}:
+                self._at[end].append(properties["id"])
+            self.graph.add_edge(relation.subject, relation.object, relation.relation, **properties)
+        self._matcher = Matcher(self.graph)
+
+    def match(self, pattern: Pattern, limit: int, documents: Documents = None) -> Matched:
+        return self._matcher.match(pattern, limit=limit, documents=documents)
 
     def neighbourhood(self, entity_ids: Sequence[str], hops: int, limit: int, documents: Documents = None) -> Subgraph:
         walk = around(entity_ids, hops, limit)
@@ -49,6 +59,11 @@ class NetworkXStore:
         ]
         return [self._entities[item] for *_, item in sorted(found)[:limit]]
 
+    def relation(self, subject: str, relation: str, target: str) -> Relation | None:
+        """What a row of a match stands for."""
+        edge = self.graph.get_edge_data(subject, target, relation)
+        return self._relations[edge["id"]] if edge else None
+
     def entities_by_id(self, ids: Sequence[str]) -> dict[str, Entity]:
         return {item: self._entities[item] for item in ids if item in self._entities}
 
@@ -61,9 +76,8 @@ class NetworkXStore:
         ids = {
             key
             for item in wanted.ends
-            if item in self.graph
-            for start, end, key in chain(self.graph.out_edges(item, keys=True), self.graph.in_edges(item, keys=True))
-            if start not in without and end not in without
+            for key in self._at.get(item, ())
+            if self._relations[key].subject not in without and self._relations[key].object not in without
         }
         ranked = sorted((-stating(self._relations[key], allowed), key) for key in ids)
         found = [self._relations[key] for count, key in ranked if count]

@@ -7,6 +7,8 @@ from typing import Protocol
 
 from core.errors import QuaereError
 from core.graph import Entity
+from graph.found import Matched
+from graph.pattern import Pattern
 from graph.traversal import Subgraph
 
 Documents = Collection[str] | None
@@ -18,6 +20,9 @@ class GraphStore(Protocol):
 
     Raises StoreError where the store can't answer; the one in this process always can.
     """
+
+    def match(self, pattern: Pattern, limit: int, documents: Documents = None) -> Matched:
+        """What fits the pattern: at most `limit` relations and answers. Raises TooBroad too."""
 
     def neighbourhood(self, entity_ids: Sequence[str], hops: int, limit: int, documents: Documents = None) -> Subgraph:
         """Relations up to `hops` steps away from one of these, the nearest first. Unknown ids have none."""

@@ -11,6 +11,7 @@ from sqlalchemy import Engine, Table, and_, delete, func, insert, or_, select, u
 
 from core.graph import Entity, Merge, MergeRule
 from core.ledger import schema as t
+from core.ledger.graph import touch
 
 READY = ("ready", "ready_with_gaps")
 _KEY = "entities"  # in meta: what the stored entities were resolved from
@@ -100,6 +101,7 @@ class EntityLedger:
     def replace(self, entities: Sequence[Entity], owners: Sequence[Owner], state: str) -> None:
         """In place of all that was resolved. Of verdicts those go that speak of a name that no document has."""
         with self._engine.begin() as connection:
+            touch(connection)
             for table in (t.entities, t.entity_names):
                 connection.execute(delete(table))
             if entities:
@@ -191,6 +193,7 @@ class EntityLedger:
         with self._engine.begin() as connection:
             connection.execute(delete(t.merge_rules).where(_of(t.merge_rules, rule.first, rule.second)))
             connection.execute(insert(t.merge_rules).values(**rule.model_dump(), made_at=now))
+            touch(connection)
 
     def drop_rule(self, first: str, second: str) -> MergeRule | None:
         """What the rule was; None where there was none."""
@@ -199,6 +202,7 @@ class EntityLedger:
         with self._engine.begin() as connection:
             row = connection.execute(select(c.first, c.second, c.kind).where(mine)).first()
             connection.execute(delete(t.merge_rules).where(mine))
+            touch(connection)
         return MergeRule(first=row[0], second=row[1], kind=row[2]) if row else None
 
     def verdicts(self) -> list[Verdict]:
@@ -211,6 +215,7 @@ class EntityLedger:
             mine = _of(t.merge_verdicts, verdict.first, verdict.second)
             connection.execute(delete(t.merge_verdicts).where(mine))
             connection.execute(insert(t.merge_verdicts).values(verdict._asdict()))
+            touch(connection)
 
     def _all(self, query: Any) -> Sequence[Any]:
         with self._engine.connect() as connection:

@@ -31,6 +31,7 @@ from core.ledger import schema as t
 from core.ledger.audit import Audit
 from core.ledger.engine import open_engine
 from core.ledger.entities import EntityLedger
+from core.ledger.graph import GraphLedger, touch
 from core.ledger.rows import (
     chunk_of,
     chunk_row,
@@ -104,6 +105,10 @@ class Ledger:
         return EntityLedger(self._engine)
 
     @property
+    def graph(self) -> GraphLedger:
+        return GraphLedger(self._engine)
+
+    @property
     def triples(self) -> Triples:
         return Triples(self._engine)
 
@@ -172,6 +177,7 @@ class Ledger:
         with self._engine.begin() as connection:
             before = self._hashes(connection, document.id)
             self._put_document(connection, document)
+            touch(connection)
             row = update(t.documents).where(t.documents.c.id == document.id)
             connection.execute(row.values(embedded_title=document.title))
             for table in _OWNED:

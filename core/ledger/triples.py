@@ -12,6 +12,7 @@ from sqlalchemy import Engine, delete, func, insert, select
 
 from core.graph import Triple
 from core.ledger import schema as t
+from core.ledger.graph import touch
 from core.ledger.rows import chunk_of, packed, unpacked
 from core.types import Chunk
 
@@ -46,6 +47,7 @@ class Triples:
             kept = connection.execute(owner.with_for_update(read=True, key_share=True)).first()
             if kept is None or connection.execute(there).first() is None:
                 return False
+            touch(connection)
             connection.execute(insert(t.extractions), [_extraction_row(chunk, extraction)])
             if extraction.triples:
                 connection.execute(insert(t.triples), [_triple_row(triple) for triple in extraction.triples])
