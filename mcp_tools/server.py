@@ -108,7 +108,7 @@ def _add_search(server: FastMCP[Any], service: Service) -> None:
         channels: Annotated[
             tuple[str, ...],
             BeforeValidator(as_list),
-            Field(max_length=10, description="Ways to search: dense, bm25, sparse. Empty: all."),
+            Field(max_length=10, description="Ways to search: dense, bm25, sparse, mentions. Empty: all."),
         ] = (),
         documents: Documents = (),
         filters: Filters = NO_FILTER,

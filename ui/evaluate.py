@@ -7,9 +7,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from pydantic import SecretStr
 from rich.console import Console
 from rich.progress import Progress
 
@@ -18,6 +20,7 @@ from ui.command import Json, exit_on_error, run, settings_of
 
 if TYPE_CHECKING:  # not loaded for --help, which has to come at once
     from eval.judged import Metric
+    from eval.multihop import MultihopRun
     from eval.questions import QuestionSet
     from eval.run import Run
     from mcp_tools.library import Library
@@ -92,6 +95,47 @@ def ablation(
             show_runs(found.runs, found.failed)
 
     run(context, work, as_json)
+
+
+@evaluate.command()
+def multihop(
+    context: typer.Context,
+    data: Annotated[Path, typer.Option(help="Folder: corpus.json, questions*.jsonl, haystack_titles.json.")],
+    haystack: Annotated[bool, typer.Option("--haystack", help="Only the passages of haystack_titles.json.")] = False,
+    keep: Annotated[
+        Path | None, typer.Option(help="Folder for the library, to go on with later [default: a passing one].")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the run to this JSON file too.")] = None,
+    at_least: AtLeast = None,
+    as_json: Json = False,
+) -> None:
+    """Questions that need several passages: how often the first eight hold all of them, in a library of its own."""
+    settings = settings_of(context)
+
+    async def measured(folder: Path) -> MultihopRun:
+        from eval.multihop import measure, read_data
+
+        asked = read_data(data, haystack=haystack)
+        own = settings.model_copy(update={"library": folder / "library", "ledger_url": SecretStr("")})
+        with _progress(len(asked.passages) + len(asked.questions)) as step:
+            return await measure(asked, own, on_step=step)
+
+    def work() -> MultihopRun:
+        if keep is not None:
+            return asyncio.run(measured(keep.absolute()))
+        with TemporaryDirectory() as folder:
+            return asyncio.run(measured(Path(folder)))
+
+    found = exit_on_error(work, as_json)
+    _write(save, found.model_dump_json(indent=1) + "\n")
+    if as_json:
+        print(found.model_dump_json())
+    else:
+        from ui.evaluate_text import show_multihop
+
+        show_multihop(found)
+    if at_least is not None and found.perfect_at_8 < at_least:
+        raise typer.Exit(1)
 
 
 @evaluate.command()

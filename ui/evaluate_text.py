@@ -10,6 +10,7 @@ from rich.table import Table
 
 from eval.compare import Comparison
 from eval.judged import JudgedRun
+from eval.multihop import MultihopRun
 from eval.rates import Interval
 from eval.run import Intervals, Outcome, Rates, Run
 
@@ -40,6 +41,19 @@ def show_runs(runs: Mapping[str, Run], failed: Mapping[str, str]) -> None:
     Console().print(table)
     for name, why in failed.items():
         print(f"{name} could not be measured: {why}")
+
+
+def show_multihop(run: MultihopRun) -> None:
+    low, high = run.interval
+    print(f"all gold passages among the first 8: {run.perfect_at_8:.3f} of {run.n} questions ({low:.2f} to {high:.2f})")
+    indexing = "" if run.index_s is None else f", added in {run.index_s:,.0f} s"
+    print(f"{run.passages:,} passages{indexing}; {run.ms_per_question:.0f} ms a question (95 %: {run.ms_p95:.0f})")
+    print(f"channels {', '.join(run.channels)}; embedder {run.embedder}; language model {run.llm}")
+    missed = [one for one in run.per_question if one.missing]
+    for one in missed[:MISSES_SHOWN]:
+        print(f"  {textwrap.shorten(one.question, 100, placeholder=' …')} lacks {'; '.join(one.missing)}")
+    if len(missed) > MISSES_SHOWN:
+        print(f"  and {len(missed) - MISSES_SHOWN} more")
 
 
 def show_comparison(found: Comparison) -> None:

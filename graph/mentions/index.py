@@ -92,6 +92,11 @@ class MentionIndex:
     def __len__(self) -> int:
         return sum(len(document.ids) for document in self._documents.values())
 
+    @property
+    def ids(self) -> frozenset[str]:
+        with self._lock:
+            return frozenset(item for document in self._documents.values() for item in document.ids)
+
     def sync(self, document_id: str = "") -> None:
         """Raises LibraryError. Reading a chunk costs 0.5 ms."""
         wanted: dict[str, list[str]] = defaultdict(list)

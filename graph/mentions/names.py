@@ -12,7 +12,7 @@ _DISAMBIGUATED = re.compile(r"^(.*\S)\s*\([^()]*\)$")  # Mercury (planet)
 _SUBTITLE = re.compile(r"(?::\s+|\s+[–—-]\s+|,\s+|：|——)")
 _NUMBERING = re.compile(r"^(?:(?:section|chapter|appendix)\s+)?(?:[A-Z]?\d+(?:\.\d+)*|[IVXLC]+|[A-Z])[.)]?\s+", re.I)
 _WORD = re.compile(r"[^\W_]+(?:['’.&/_-][^\W_]+)*")
-_INSIDE = frozenset("of the de la von van bin al ibn du del der le da di y on for in and".split())  # Bank of England
+_INSIDE = frozenset("of the de la von van bin al ibn du del der le da di".split())  # Bank of England
 _LEADING = frozenset(  # capitals at the beginning of a sentence
     "a an the this that these those it its we our they their he she his her i you your there here in on at by for from "
     "with as and but or if when while where which who what how why to of is are was were be has have had can may not "
@@ -20,6 +20,7 @@ _LEADING = frozenset(  # capitals at the beginning of a sentence
     "after before during between under over figure table section equation appendix algorithm theorem lemma chapter let "
     "given using based see compared first second third finally specifically".split()
 )
+_POSSESSIVE = re.compile("['’]s?$")
 _INITIALS = re.compile(r"\(\s*([A-Z][\w-]{1,9}?)s?\s*\)")
 
 
@@ -71,7 +72,7 @@ def _run(text: str, run: list[re.Match[str]]) -> Iterator[str]:
     while run and run[0].group().lower() in _LEADING:
         run.pop(0)
     if run:
-        name = text[run[0].start() : run[-1].end()]
+        name = _POSSESSIVE.sub("", text[run[0].start() : run[-1].end()])
         if usable(name):
             yield name
 

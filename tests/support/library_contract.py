@@ -37,6 +37,9 @@ def contents(app: App, settings: Settings) -> dict[str, Any]:
     stored = app._search.dense.stored(sorted(app._search.dense.ids))
     held["vectors"] = [(item, owner, vector.tobytes()) for item, (owner, vector) in sorted(stored.items())]
     held["bm25"] = sorted(app._search.bm25.ids)
+    mentions = app._search.mentions._current()
+    links = [mentions.links._to_names, mentions.links._to_chunks]
+    held["mentions"] = (mentions.ids, mentions.weight, [(list(h._target), h._weight.tolist()) for h in links])
     for folder in ("files", "incoming"):
         held[folder] = sorted(file.name for file in (settings.library / folder).iterdir())
     return held

@@ -69,7 +69,7 @@ async def test_every_candidate_says_what_became_of_it(app: App) -> None:
 
 
 async def test_channels_are_weighed_and_one_of_no_weight_is_left_out(tmp_path: Path) -> None:
-    app = await library(tmp_path, retrieval={"weights": {"dense": 0}})
+    app = await library(tmp_path, retrieval={"weights": {"dense": 0, "mentions": 0}})
     found = await app.search_passages("gulls", explain=True)
     assert {hit.channel for c in found.candidates for hit in c.channels} == {"bm25"}
     await app.aclose()
@@ -78,7 +78,7 @@ async def test_channels_are_weighed_and_one_of_no_weight_is_left_out(tmp_path: P
 
 
 async def test_errors_name_no_trace_that_is_not_kept(tmp_path: Path) -> None:
-    app = await library(tmp_path, retrieval={"weights": {"dense": 0, "bm25": 0}})
+    app = await library(tmp_path, retrieval={"weights": {"dense": 0, "bm25": 0, "mentions": 0}})
     with pytest.raises(InvalidInput, match="no channel of this library weighs") as caught:
         await app.search_passages("gulls")
     assert not caught.value.trace_id
@@ -117,7 +117,7 @@ async def test_the_reranker_decides_the_order_and_leaves_its_score(app: App) -> 
     assert logits == sorted(logits, reverse=True) and len(set(logits)) > 1
     assert "reranked in" in str(found.trace[0].details["notes"])
     assert (await app.health()).reranker == "scripted"
-    assert found.trace[0].details["channels"] == "dense, bm25"
+    assert found.trace[0].details["channels"] == "dense, bm25, mentions"
 
 
 async def test_unlike_passages_come_first_where_it_is_asked_for(tmp_path: Path) -> None:
@@ -156,12 +156,12 @@ async def test_a_hypothetical_answer_and_a_translation_are_channels(tmp_path: Pa
         app = await library(tmp_path, **settings(server, hyde=True, translate=True))
         given = await app.ask("灯塔看守人数了多少只海鸥？", policy="quote")
         step = next(step for step in given.trace if step.stage == "retriever")
-        assert step.details["channels"] == "dense, bm25, hyde, translated" and not step.degraded
+        assert step.details["channels"] == "dense, bm25, hyde, translated, mentions" and not step.degraded
         assert "translated 1" in str(step.details["candidates"])
         asked = len(server.requests)
         given = await app.ask("How many gulls did the keeper count on day 4?", policy="quote")
         step = next(step for step in given.trace if step.stage == "retriever")
-        assert step.details["channels"] == "dense, bm25, hyde"  # its words are the library's own
+        assert step.details["channels"] == "dense, bm25, hyde, mentions"  # its words are the library's own
         assert len(server.requests) == asked + 1
         await app.aclose()
 
@@ -173,7 +173,7 @@ async def test_a_model_that_fails_costs_no_answer(tmp_path: Path) -> None:
         assert given.citations
         step = next(step for step in given.trace if step.stage == "retriever")
         assert "hyde: " in step.degraded and "searched for as it is" in step.degraded
-        assert step.details["channels"] == "dense, bm25"
+        assert step.details["channels"] == "dense, bm25, mentions"
         await app.aclose()
 
 
