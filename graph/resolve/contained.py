@@ -91,13 +91,13 @@ def by_surname(short: Form, long: Form, short_type: str, long_type: str) -> str:
 
 def by_initial(short: Form, long: Form, short_type: str, long_type: str) -> str:
     """'J. Smith' and John Smith."""
+    if not any(len(word) == 1 for word in short.words) or short.words[-1:] != long.words[-1:]:
+        return ""
     pair = compared(short.name, long.name)
     known = PERSON in (family(short_type), family(long_type))
     if not pair.initials or pair.first or pair.second or pair.typos or not pair.shared:
         return ""
     if not (known or _INITIALS.fullmatch(plain(short.name))) or not long.is_capitalised or short.words == long.words:
-        return ""
-    if short.words[-1] != long.words[-1]:
         return ""
     return f"'{short.surface}' has the initials and the last name of {long.surface}"
 

@@ -43,6 +43,12 @@ class _Document:
         self.forms = {at: form(mentions[at].name) for at in members}
         self.by_group: dict[str, list[int]] = defaultdict(list)
         self.by_last: dict[str, list[int]] = defaultdict(list)
+        # Keys of names that may be of a maker, as OpenAI in 'OpenAI GPT-4'.
+        self.owners = {
+            form(mentions[at].name).key
+            for at in members
+            if family(mentions[at].type) in ("", "organisation") and mentions[at].name[:1].isupper()
+        }
         for at in members:
             self.by_group[groups.of(mentions[at].name)].append(at)
             if len(self.forms[at].tokens) > 1:
@@ -107,17 +113,10 @@ class _Document:
         types = self.mentions[short].type, self.mentions[long].type
         return (
             contained.by_code(one, two)
-            or contained.by_owner(one, two, self._owners())
+            or contained.by_owner(one, two, self.owners)
             or contained.by_surname(one, two, *types)
             or contained.by_initial(one, two, *types)
         )
-
-    def _owners(self) -> set[str]:
-        return {
-            self.forms[at].key
-            for at in self.members
-            if family(self.mentions[at].type) in ("", "organisation", "person") and self._name(at)[:1].isupper()
-        }
 
     def _link(
         self,

@@ -90,12 +90,17 @@ class Form:
         return bool(parts) and all(part[:1].isupper() and not part[1:2].isupper() for part in parts)
 
     @cached_property
+    def is_plain(self) -> bool:
+        """Capitalised and with no other capitals, as the names of people and places are."""
+        return self.is_capitalised and not re.search(r"[^\W\d_][A-Z]", plain(self.name))
+
+    @cached_property
     def singular_keys(self) -> frozenset[str]:
         """Keys of what the name may be the plural of. One that ends in a capital S is none: AWS."""
         last = self.tokens[-1] if self.tokens else ""
-        if not self.surface.endswith("s"):
+        if self.surface.endswith("S"):
             return frozenset()
-        if self.surface[-2:-1].isupper():  # GPUs, where 'us' is no ending
+        if self.surface[-2:-1].isupper() and self.surface.endswith("s"):  # GPUs, where 'us' is no ending
             return frozenset({self.key[:-1]})
         return frozenset(key((*self.tokens[:-1], one)) for one in singulars(last))
 

@@ -53,7 +53,7 @@ class Groups:
         return sorted(self._members.items())
 
     def _is_noun(self, plural: Form, families: Set[str]) -> bool:
-        if not plural.is_capitalised or plural.is_acronym:
+        if not plural.is_plain or plural.is_acronym:
             return True
         last = plural.tokens[-1]
         return families == {"artefact"} or not self._lower.isdisjoint((last, *singulars(last)))

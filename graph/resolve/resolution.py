@@ -98,6 +98,7 @@ class _Work:
     def across_documents(self) -> None:
         self.senses.join_all()
         self.senses.join_heads()
+        self.senses.join_initials()
 
     def by_likeness(self) -> list[Undecided]:
         """Join what is alike enough; the rest, likest first."""

@@ -60,6 +60,25 @@ class Senses:
                     self.clusters.join(other, at, Link("containment", 0.95, why), lesser=at)
                     break
 
+    def join_initials(self) -> None:
+        """'J. Smith' here and 'John Smith' there, where both are related to a common other name."""
+        by_last: dict[str, list[int]] = defaultdict(list)
+        for at, mention in enumerate(self.mentions):
+            if len(form(mention.name).words) > 1:
+                by_last[form(mention.name).words[-1]].append(at)
+        for near in by_last.values():
+            short = [at for at in near if any(len(word) == 1 for word in form(self._name(at)).words)]
+            for at in short:
+                found = [(other, why) for other in near if (why := self._by_initial(at, other))]
+                if len({self.clusters.root(other) for other, _ in found}) == 1:
+                    self.clusters.join(found[0][0], at, Link("containment", 0.9, found[0][1]), lesser=at)
+
+    def _by_initial(self, short: int, long: int) -> str:
+        if self.clusters.root(short) == self.clusters.root(long) or not self._acquainted(short, long):
+            return ""
+        types = self.mentions[short].type, self.mentions[long].type
+        return contained.by_initial(form(self._name(short)), form(self._name(long)), *types)
+
     def partners(self, ones: Sequence[int], others: Sequence[int]) -> list[tuple[int, int]]:
         """Pairs of mentions of two names that may be one thing: those of one document, those that know each other,
         and, where each name is of one thing only and needs no evidence, any."""
@@ -152,7 +171,7 @@ class Senses:
 def _need_of(one: Form) -> Need:
     if one.is_code or len(one.key) <= 2:
         return "agreement"
-    if one.numbers or one.is_acronym or len(one.words) > 2 or not one.is_capitalised:
+    if one.numbers or one.is_acronym or len(one.words) > 2 or not one.is_plain:
         return "nothing"
     return "no disagreement"
 

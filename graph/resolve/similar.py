@@ -42,8 +42,12 @@ def why_same(first: Form, second: Form, lower: Set[str]) -> str:
     """Why two names that are alike by SURE or more are one; '' where that is not enough: each word has to have its
     partner, and a letter may only be wrong in a long name or in a proper one."""
     pair = compared(first.name, second.name)
-    if any(pair.content()) and (pair.content()[0] or pair.content()[1]):
+    if any(pair.content()):
         return ""
+    if first.key in second.singular_keys or second.key in first.singular_keys:
+        return ""  # what is a plural is decided elsewhere
+    if first.numbers and first.sorted_latin != second.sorted_latin:
+        return ""  # an identifier is no word: each letter counts
     if pair.initials or not _same_order(first, second):
         return ""
     if not pair.typos:
