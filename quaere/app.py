@@ -50,6 +50,7 @@ from core.types import (
     Usage,
 )
 from graph.build import GraphBuilder
+from graph.resolve.asking import Asker
 from graph.resolve.service import Resolver
 from ingest.describe import Describer
 from ingest.pipeline import Ingestor, Summarise
@@ -96,7 +97,10 @@ class App(GraphDoor, GraphBuilding, MergesDoor):
         self._llms = llms
         self._rewriter = rewriter
         self._describer = describer
-        self._resolver = Resolver(ledger.entity_ledger(), settings.graph.llm_pairs)
+        extracting = llms.of("extract")
+        self._resolver = Resolver(
+            ledger.entity_ledger(), Asker(extracting) if extracting else None, settings.graph.llm_pairs
+        )
         self._builder = builder
         self._catching_up: asyncio.Task[None] | None = None
         self._queue = JobQueue(ledger, ingestor, self._summarise, self._is_embedder)

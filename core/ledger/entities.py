@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, Table, and_, delete, func, insert, or_, select, union
+from sqlalchemy import Engine, Table, and_, delete, insert, or_, select
 
 from core.graph import Entity, Merge, MergeRule
 from core.ledger import schema as t
@@ -41,6 +41,13 @@ class Owner(NamedTuple):
     reason: str
 
 
+class Seen(NamedTuple):
+    """How a name is shown to a model: its type, and a sentence that it stands in."""
+
+    type: str
+    quote: str
+
+
 class Verdict(NamedTuple):
     """What a language model said of two names."""
 
@@ -63,6 +70,17 @@ class EntityLedger:
         """Of every triple of every document that is ready."""
         columns = [t.triples.c[name] for name in Said._fields]
         return [Said(*row) for row in self._all(_of_ready(select(*columns)).order_by(t.triples.c.id))]
+
+    def seen(self, names: Collection[str]) -> dict[str, Seen]:
+        """By name: the first type in order that is not empty, and the shortest sentence."""
+        types: dict[str, str] = {}
+        quotes: dict[str, str] = {}
+        for row in self.said():
+            for name, type_ in ((row.subject, row.subject_type), (row.object, row.object_type)):
+                if name in names:
+                    types[name] = min(filter(None, (types.get(name, ""), type_)), default="")
+                    quotes[name] = min(quotes.get(name, row.quote), row.quote, key=lambda text: (len(text), text))
+        return {name: Seen(types[name], quotes[name]) for name in quotes}
 
     def texts(self) -> Iterator[tuple[str, str]]:
         """(document id, text) of the parents with a bracket in them, in documents that have triples."""
@@ -115,45 +133,6 @@ class EntityLedger:
             connection.execute(delete(t.merge_verdicts).where(gone))
             connection.execute(delete(t.meta).where(t.meta.c.key == _KEY))
             connection.execute(insert(t.meta).values(key=_KEY, value=state))
-
-    def entities(self) -> list[Entity]:
-        """By id, with aliases, documents and the number of triples that name them."""
-        aliases: dict[str, set[str]] = {}
-        documents: dict[str, set[str]] = {}
-        c = t.entity_names.c
-        for entity, name, document in self._all(select(c.entity_id, c.name, c.document_id)):
-            aliases.setdefault(entity, set()).add(name)
-            documents.setdefault(entity, set()).add(document)
-        mentions = self._mentions()
-        return [
-            Entity(
-                id=row.id,
-                name=row.name,
-                type=row.type,
-                aliases=tuple(sorted(aliases.get(row.id, set()) - {row.name})),
-                documents=tuple(sorted(documents.get(row.id, ()))),
-                mentions=mentions.get(row.id, 0),
-            )
-            for row in self._all(select(t.entities).order_by(t.entities.c.id))
-        ]
-
-    def _mentions(self) -> dict[str, int]:
-        """A triple between two names of one entity names it once."""
-        owner, triple = t.entity_names.c, t.triples.c
-        sides = [
-            select(triple.id, owner.entity_id).join_from(
-                t.triples, t.entity_names, and_(owner.document_id == triple.document_id, owner.name == side)
-            )
-            for side in (triple.subject, triple.object)
-        ]
-        named = union(*sides).subquery()
-        query = select(named.c.entity_id, func.count()).group_by(named.c.entity_id)
-        return {row[0]: row[1] for row in self._all(query)}
-
-    def owners(self) -> dict[tuple[str, str], str]:
-        """Entity id by (name, document id)."""
-        c = t.entity_names.c
-        return {(row[0], row[1]): row[2] for row in self._all(select(c.name, c.document_id, c.entity_id))}
 
     def merges(self) -> list[Merge]:
         """Every name, those that are their entity's own too; one for all documents where it came the same way."""

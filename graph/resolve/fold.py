@@ -75,7 +75,7 @@ def tokens(name: str) -> tuple[str, ...]:
     text = re.sub(r"(?<=\b[A-Za-z])\.(?=[A-Za-z]\b)", "", text)  # U.S.A.
     text = text.casefold().replace("&", " and ").replace("'", "")
     found = tuple(_without_long_mark(token) for token in _TOKEN.findall(text))
-    return found or tuple(text.split())
+    return found or (surface(name).casefold(),)
 
 
 def key(parts: tuple[str, ...]) -> str:

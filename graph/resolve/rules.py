@@ -44,7 +44,7 @@ class Rules:
                 path = " = ".join(self._path(first, second))
                 raise InvalidInput(
                     f"rules contradict each other: {first!r} and {second!r} are kept apart, and made one by {path}",
-                    hint=f"forget one of them first: `quaere graph rules --forget {first!r} {second!r}`",
+                    hint="forget one of these rules first: `quaere graph forget`",
                 )
 
     def _join(self, first: str, second: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Sequence
 from typing import Literal
@@ -11,6 +12,7 @@ from rapidfuzz import fuzz, process
 from core.errors import InvalidInput, NotFound
 from core.graph import Merge, MergeRule
 from core.ledger.entities import EntityLedger
+from graph.resolve.asking import Asker
 from graph.resolve.corpus import Corpus, corpus_of
 from graph.resolve.fold import surface
 from graph.resolve.resolution import VERSION, Resolved, resolve
@@ -21,14 +23,16 @@ _HINT = "see `quaere graph merges` for the names that there are"
 
 class Resolver:
     """Entities are a function of the ledger alone, so that neither the order in which documents came nor a document
-    that came and went leaves a mark. Synchronous and thread-safe; without a language model.
+    that came and went leaves a mark. Thread-safe; but for `ask` synchronous.
 
-    `pairs`: how many pairs of names, the likest first, a model's kept verdicts decide.
+    `pairs`: how many pairs of names, the likest first, a model may be asked of. Without an asker what a model once
+    said does not count either.
     """
 
-    def __init__(self, ledger: EntityLedger, pairs: int = 0) -> None:
+    def __init__(self, ledger: EntityLedger, asker: Asker | None = None, pairs: int = 0) -> None:
         self._ledger = ledger
-        self._pairs = pairs
+        self._asker = asker
+        self._pairs = pairs if asker is not None else 0
         self._lock = threading.Lock()
 
     def sync(self) -> bool:
@@ -47,6 +51,21 @@ class Resolver:
 
     def corpus(self) -> Corpus:
         return corpus_of(self._ledger.said(), self._ledger.texts())
+
+    async def ask(self) -> int:
+        """Have the model decide what it has not been asked yet, then `sync`; how many verdicts came. Spends from the
+        open account. What can't be had stays apart, and the account notes why; never an error of the model."""
+        if self._asker is None:
+            return 0
+        resolved = await asyncio.to_thread(self.resolved)
+        known = {frozenset((one.first, one.second)) for one in await asyncio.to_thread(self._ledger.verdicts)}
+        pairs = [p for p in resolved.undecided[: self._pairs] if frozenset((p.first, p.second)) not in known]
+        seen = await asyncio.to_thread(self._ledger.seen, {name for p in pairs for name in (p.first, p.second)})
+        verdicts = await self._asker.verdicts(pairs, seen)
+        for verdict in verdicts:
+            await asyncio.to_thread(self._ledger.put_verdict, verdict)
+        await asyncio.to_thread(self.sync)
+        return len(verdicts)
 
     def merges(self, *, query: str = "", entity: str = "", limit: int = 100) -> list[Merge]:
         """As core.ports.MergeService says."""
