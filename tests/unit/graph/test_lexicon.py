@@ -40,7 +40,9 @@ def test_names_are_found_as_by_looking_at_every_place(texts: list[str], names: l
             keys[parts] = len(capital)
             capital.append(name[0].isupper())
     lexicon = Lexicon(keys, np.array(capital, dtype=np.bool_), len(vocabulary))
-    spelt = {number: " ".join(k) for name in names if (k := key(name)) for number in [keys.get(numbered(k, vocabulary))]}
+    spelt = {
+        number: " ".join(k) for name in names if (k := key(name)) for number in [keys.get(numbered(k, vocabulary))]
+    }
     of_text = np.cumsum(text.numbers == 0)
     found = [(int(of_text[place]), spelt[name]) for place, name in lexicon.find(text)]
     assert found == plain(texts, names)
