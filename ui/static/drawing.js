@@ -8,14 +8,19 @@ const EDGE_LABELS_UP_TO = 60; // edges; more are a thicket of words
 
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** [type, colour, count], the most frequent first; those beyond the colours are 'other types'. */
+/** `legend`: [words, colour, count], the most frequent first, at the end the types beyond the colours and those of none. */
 const typesOf = (nodes) => {
   const counts = new Map();
   for (const node of nodes) counts.set(node.type, (counts.get(node.type) ?? 0) + 1);
+  const none = counts.get("") ?? 0;
+  counts.delete("");
   const sorted = [...counts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
-  const own = sorted.slice(0, COLOURS.length).map(([type, count], at) => [type, COLOURS[at], count]);
+  const legend = sorted.slice(0, COLOURS.length).map(([type, count], at) => [type, COLOURS[at], count]);
+  const colour = new Map(legend);
   const rest = sorted.slice(COLOURS.length).reduce((sum, [, count]) => sum + count, 0);
-  return { legend: rest ? [...own, ["other types", OTHER, rest]] : own, colour: new Map(own) };
+  if (rest) legend.push(["other types", OTHER, rest]);
+  if (none) legend.push(["no type", OTHER, none]);
+  return { legend, colour };
 };
 
 const short = (text, most = 40) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);

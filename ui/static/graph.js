@@ -83,7 +83,7 @@ const legend = (types) =>
     ...types.map(([type, colour, count]) => {
       const dot = make("span", { class: "dot" });
       dot.style.background = colour;
-      return make("li", {}, dot, `${type || "no type"} `, make("span", { class: "soft" }, String(count)));
+      return make("li", {}, dot, `${type} `, make("span", { class: "soft" }, String(count)));
     }),
   );
 
