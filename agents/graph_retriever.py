@@ -23,8 +23,10 @@ FROM_PASSAGES = "answered from passages"
 
 
 class GraphAsker(Protocol):
-    async def ask(self, question: str, *, documents: Sequence[str] | None = None, limit: int = 50) -> GraphResult:
-        """Rows that the question asks for; `documents` are ids, None is every one."""
+    async def ask(
+        self, question: str, *, documents: Sequence[str] | None = None, limit: int = 50, by_rules: bool = False
+    ) -> GraphResult:
+        """Rows that the question asks for; `documents` are ids, None is every one. `by_rules`: without a model."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +51,21 @@ class GraphRetriever:
         self._ledger = ledger
         self._limit = limit
 
-    async def retrieve(self, route: Route, step: Step) -> Related:
-        """What the graph has of `route.documents` (none: of all), said in `step` too.
+    async def retrieve(self, route: Route, step: Step, *, by_rules: bool = False) -> Related:
+        """What the graph has of `route.documents` (none: of all), said in `step` too; `by_rules`: no model is asked.
 
         A language model that fails costs the rows, not the answer. Raises LibraryError.
         """
         try:
-            found = await self._graph.ask(route.question, documents=route.documents or None, limit=self._limit)
+            found = await self._graph.ask(
+                route.question, documents=route.documents or None, limit=self._limit, by_rules=by_rules
+            )
         except LLMError as error:
             step.summary, step.degraded = "no rows", f"{error.message}: {FROM_PASSAGES}"
             return Related()
         _note(found, step)
+        if not _fits(found):
+            return Related()
         rows = _ranked(found.rows, route.question)[:ROWS]
         return Related(tuple(rows), self._passages(rows))
 
@@ -102,6 +108,11 @@ def _share(one: Sequence[Span], other: Sequence[Span]) -> bool:
     return common > 0 and 2 * common >= shorter
 
 
+def _fits(found: GraphResult) -> bool:
+    """Whether the rows are what was asked for: rows without an answer are only said of what the question names."""
+    return bool(found.rows and (found.answers or found.relations))
+
+
 def _joined(own: Passage, searched: Passage | None) -> Passage:
     if searched is None:
         return own
@@ -129,7 +140,7 @@ def _note(found: GraphResult, step: Step) -> None:
     step.details = {"backend": found.backend, "rows": len(found.rows)}
     step.details |= {"pattern": found.pattern, "asked by": found.asked_by} if found.pattern else {}
     said = [inner.degraded for inner in found.trace if inner.degraded]
-    if not found.rows:
+    if not _fits(found):
         why = f" ({found.note})" if found.note else ""
         said.append(f"nothing in the knowledge graph fits{why}: {FROM_PASSAGES}")
     elif found.note:

@@ -66,7 +66,7 @@ class Orchestrator:
             step.details = {"question": route.question}
         if route.kind == "chat":
             return _answer(question, Draft((), (), "none"), (), Reflection(support=0), tracer, GREETING)
-        related = await self._relate(route, selection, tracer)
+        related = await self._relate(route, selection, policy == "quote", tracer)
         passages = await self._retrieve(route, library, selection, related, tracer)
         draft, partial = await self._reason(route, passages, related, writer, tracer)
         async with tracer.stage("reflector") as step:
@@ -81,12 +81,12 @@ class Orchestrator:
             )
         return None if policy == "quote" else self._writer
 
-    async def _relate(self, route: Route, selection: Selection, tracer: Tracer) -> Related:
+    async def _relate(self, route: Route, selection: Selection, by_rules: bool, tracer: Tracer) -> Related:
         """What the graph says, of a question of relation."""
         if self._graph is None or route.kind != "relation" or selection.documents == ():
             return Related()
         async with tracer.stage("graph") as step:
-            return await self._graph.retrieve(route, step)
+            return await self._graph.retrieve(route, step, by_rules=by_rules)
 
     async def _retrieve(
         self, route: Route, library: Sequence[Document], selection: Selection, related: Related, tracer: Tracer

@@ -45,14 +45,13 @@ def answer_line(result: GraphResult) -> str:
 def result_text(result: GraphResult) -> str:
     """All of it as plain text. Nothing found is said, never an empty text."""
     lines = [answer_line(result)] if result.rows else [NOTHING]
+    lines += [f"Note: {result.note}"] if result.note else []
     lines += [row_text(row) for row in result.rows]
     if result.truncated:
         lines.append(f"There are more than these {len(result.rows)} rows: raise `limit`, or ask for less at once.")
-    if result.note:
-        lines.append(f"Note: {result.note}")
-    by = f" by {result.backend}" if result.backend else ""
+    of = f" of {result.backend}" if result.backend else ""
     if result.pattern:
-        lines.append(f"Asked{by} ({result.asked_by or 'caller'}): {result.pattern}")
+        lines.append(f"Asked{of}, by {result.asked_by or 'its caller'}: {one_line(result.pattern)}")
     lines += [f"Note: {step.stage}: {step.degraded}" for step in result.trace if step.degraded]
     return "\n".join(line for line in lines if line)
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from core.errors import NotFound
 from core.graph import EdgeView, Entity, GraphData, GraphView, NodeView, Relation
 from graph.layout import positions
 
@@ -15,58 +14,32 @@ MAX_NODES = 1000
 
 
 def view_of(
-    data: GraphData, entity: str = "", *, hops: int = 1, limit: int = 300, documents: Collection[str] | None = None
+    data: GraphData,
+    around: Sequence[Entity] = (),
+    *,
+    hops: int = 1,
+    limit: int = 300,
+    documents: Collection[str] | None = None,
 ) -> GraphView:
-    """The entities around `entity` (a name, another name, or an id), the nearest first, or those with the most
-    relations; at most `limit` of them. Only relations that one of `documents` states count; None is any document.
+    """What is `hops` relations or less away from one of `around`, the nearest first, or without these what has the
+    most relations; at most `limit` entities. Only relations that one of `documents` states count; None is any document.
 
-    Raises NotFound where no entity is called so. 1,000 nodes take about half a second.
+    1,000 entities take about half a second.
     """
     relations = [r for r in data.relations if documents is None or not set(r.documents).isdisjoint(documents)]
     degrees = Counter(end for relation in relations for end in {relation.subject, relation.object})
     named = [item for item in data.entities if item.id in degrees]
     limit = min(limit, MAX_NODES)
-    if entity.strip():
-        found = named_entities(data.entities, entity)
-        if not found:
-            raise NotFound(f"no entity is called {entity!r}", hint="see `quaere graph entities` or search for one")
-        chosen = _around([item.id for item in found], relations, degrees, hops, limit)
-        shown = f"{len(chosen)} entities up to {hops} relation{'s' * (hops != 1)} away from {found[0].name}"
+    if around:
+        chosen = _around([item.id for item in around], relations, degrees, hops, limit)
+        away = f"up to {hops} relation{'s' * (hops != 1)} away from {around[0].name}"
+        shown = f"{len(chosen)} entit{'y' if len(chosen) == 1 else 'ies'} {away}"
     else:
         chosen = [item.id for item in sorted(named, key=lambda item: (-degrees[item.id], item.name, item.id))][:limit]
         whole = len(chosen) == len(named)
         shown = f"all {len(named)} entities" if whole else f"the {len(chosen)} of {len(named)} with the most relations"
     by_id = {item.id: item for item in data.entities}
     return _drawn([by_id[item] for item in chosen], relations, degrees, (len(named), len(relations)), shown)
-
-
-def named_entities(entities: Iterable[Entity], name: str) -> list[Entity]:
-    """Those with that id, or of that name; else those with it as another name. Homonyms are several."""
-    wanted = " ".join(name.split()).casefold()
-    found = [item for item in entities if item.id == name.strip() or item.name.casefold() == wanted]
-    return found or [item for item in entities if wanted in {other.casefold() for other in item.aliases}]
-
-
-def likest(entities: Sequence[Entity], query: str, limit: int) -> list[Entity]:
-    """Entities with a name like `query`: the same, then those that begin with it, then those that hold it or all of
-    its words; within these by how much is said of them. Without a query all, by how much is said."""
-    wanted = " ".join(query.split()).casefold()
-    ranked = [(rank, item) for item in entities if (rank := _likeness(item, wanted)) is not None]
-    ranked.sort(key=lambda pair: (pair[0], -pair[1].mentions, pair[1].name, pair[1].id))
-    return [item for _, item in ranked[:limit]]
-
-
-def _likeness(entity: Entity, wanted: str) -> int | None:
-    if not wanted:
-        return 0
-    names = [name.casefold() for name in (entity.name, *entity.aliases)]
-    tests = (
-        lambda name: name == wanted,
-        lambda name: name.startswith(wanted),
-        lambda name: wanted in name,
-        lambda name: all(word in name for word in wanted.split()),
-    )
-    return next((rank for rank, test in enumerate(tests) if any(map(test, names))), None)
 
 
 def _around(

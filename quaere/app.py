@@ -50,8 +50,6 @@ from core.types import (
     Usage,
 )
 from graph.build import GraphBuilder
-from graph.resolve.asking import Asker
-from graph.resolve.service import Resolver
 from ingest.describe import Describer
 from ingest.pipeline import Ingestor, Summarise
 from ingest.render import render_png
@@ -59,6 +57,7 @@ from ingest.run import Run
 from ingest.summarise import Summariser
 from quaere import __version__
 from quaere.check import Checker
+from quaere.graph import KnowledgeGraph
 from quaere.graph_build import GraphBuilding
 from quaere.graph_door import GraphDoor
 from quaere.jobs import JobQueue
@@ -86,6 +85,7 @@ class App(GraphDoor, GraphBuilding, MergesDoor):
         rewriter: Rewriter | None,
         describer: Describer | None,
         builder: GraphBuilder,
+        graph: KnowledgeGraph,
     ) -> None:
         self._settings = settings
         self._ledger = ledger
@@ -97,10 +97,7 @@ class App(GraphDoor, GraphBuilding, MergesDoor):
         self._llms = llms
         self._rewriter = rewriter
         self._describer = describer
-        extracting = llms.of("extract")
-        self._resolver = Resolver(
-            ledger.entity_ledger(), Asker(extracting) if extracting else None, settings.graph.llm_pairs
-        )
+        self._graph, self._resolver = graph, graph.resolver
         self._builder = builder
         self._catching_up: asyncio.Task[None] | None = None
         self._queue = JobQueue(ledger, ingestor, self._summarise, self._is_embedder)
@@ -127,6 +124,7 @@ class App(GraphDoor, GraphBuilding, MergesDoor):
             await asyncio.wait([self._catching_up])
         await self._queue.aclose()
         await self._llms.aclose()
+        await self._graph.aclose()
         self._ledger.close()
 
     async def ask(
@@ -351,6 +349,7 @@ class App(GraphDoor, GraphBuilding, MergesDoor):
 
     async def health(self) -> Health:
         documents = self._ledger.documents()
+        answers, entities, relations = await self._graph.health()
         return Health(
             version=__version__,
             library=str(self._settings.library),
@@ -362,6 +361,9 @@ class App(GraphDoor, GraphBuilding, MergesDoor):
             embedder=self._embedder.fingerprint,
             reranker=reranking.fingerprint if (reranking := self._search.reranking) else "none",
             llm=writer.model if (writer := self._llms.of("write")) else "none",
+            graph=answers,
+            entities=entities,
+            relations=relations,
         )
 
     async def kept_replies(self) -> list[KeptReplies]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agents.graph_retriever import GraphRetriever
 from agents.orchestrator import Orchestrator
 from agents.quoter import Quoter
 from agents.reflector import Reflector
@@ -16,11 +17,14 @@ from core.ports import Embedder
 from core.settings import IngestSettings, RetrievalSettings, Settings
 from graph.build import GraphBuilder
 from graph.mentions.index import MentionIndex
+from graph.resolve.asking import Asker
+from graph.resolve.service import Resolver
 from ingest.describe import Describer
 from ingest.ocr import ScanReader, installed_engine
 from ingest.pipeline import Ingestor
 from ingest.summarise import Summariser
 from quaere.app import App
+from quaere.graph import KnowledgeGraph
 from quaere.providers import embedder_of, reranking_of
 from retrieval.bm25 import Bm25Index
 from retrieval.dense_chroma import ChromaIndex
@@ -57,19 +61,34 @@ def build(settings: Settings, embedder: Embedder | None = None) -> App:
     search = HybridSearch(ledger, embedder, dense, bm25, sparse, settings.retrieval, reranking, mentions)
     rewriter = _rewriter(settings.retrieval, extracting or writing, bm25)
     quoter = Quoter(ledger, embedder, bm25.idf)
+    asker = Asker(extracting) if extracting else None
+    resolver = Resolver(ledger.entity_ledger(), asker, settings.graph.llm_pairs)
+    graph = KnowledgeGraph(settings.graph, ledger, resolver, extracting or writing)
     orchestrator = Orchestrator(
         Router(extracting),
         Retriever(search, settings.retrieval.top_k, rewriter),
         quoter,
         Writer(writing, extracting or writing, ledger, quoter) if writing else None,
         Reflector(),
+        GraphRetriever(graph, ledger, settings.graph.limit),
     )
     summariser = Summariser(ledger, extracting if settings.ingest.summaries == "llm" else None)
     seeing = llms.of("vision")
     describer = Describer(ledger, seeing) if seeing else None
     builder = GraphBuilder(ledger, extracting, settings.llm.of("extract"), settings.graph, settings.budget.job)
     app = App(
-        settings, ledger, embedder, ingestor, summariser, search, orchestrator, llms, rewriter, describer, builder
+        settings,
+        ledger,
+        embedder,
+        ingestor,
+        summariser,
+        search,
+        orchestrator,
+        llms,
+        rewriter,
+        describer,
+        builder,
+        graph,
     )
     app.start()
     return app

@@ -107,7 +107,10 @@ def rows_text(found: GraphResult) -> str:
     """Each row on a line, its quotes below it; what was asked for first, how it was asked last."""
     from core.graph_text import NOTHING, SHOWN_QUOTES, answer_line, one_line, statement
 
-    lines = [one_line(answer_line(found)), ""] if found.rows and answer_line(found) else []
+    lines = [] if found.rows else [NOTHING]
+    lines += [answer_line(found)] if found.rows and answer_line(found) else []
+    lines += [f"note: {found.note}"] if found.note else []
+    lines += [""] if found.rows and lines else []
     for row in found.rows:
         lines.append(one_line(statement(row)))
         for said in row.evidence[:SHOWN_QUOTES]:
@@ -115,9 +118,7 @@ def rows_text(found: GraphResult) -> str:
             lines += [f"  {one_line(said.document)}, page {said.page}", quote]
         if (more := len(row.evidence) - SHOWN_QUOTES) > 0:
             lines.append(f"  and {more} more")
-    lines += [] if found.rows else [NOTHING]
     lines += [f"There are more than {len(found.rows)} rows: raise --limit."] if found.truncated else []
-    lines += [f"note: {found.note}"] if found.note else []
     lines += [f"note: {step.degraded}" for step in found.trace if step.degraded]
     lines += [f"asked of {found.backend} by {found.asked_by}: {one_line(found.pattern)}"] if found.pattern else []
     return "\n".join(lines)

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.errors import LibraryBusy
+from core.errors import LibraryBusy, NotFound
 from core.graph import Entity, GraphData, GraphResult, GraphView, Relation
 from core.types import Filter, PageView
-from graph.view import likest, view_of
+from graph.names import index_of
+from graph.view import view_of
 from tests.support.browser import NO_WEBGL, browsing, served
 from tests.support.fake_graph import evidence, row
 from tests.support.fake_merges import MERGE
@@ -68,10 +69,13 @@ class Drawn(FakeService):
         self.limits.append(tuple(documents))
         if "graph_view" in self.fail:
             raise self.fail["graph_view"]
-        return view_of(self.data, entity, hops=hops, limit=limit)
+        around = [item for item in self.data.entities if item.id == entity] or index_of(self.data).entities(entity)
+        if entity and not around:
+            raise NotFound(f"no entity is called {entity!r}")
+        return view_of(self.data, around, hops=hops, limit=limit)
 
     async def entities(self, query: str = "", *, limit: int = 50) -> list[Entity]:
-        return likest(self.data.entities, query, limit)
+        return [item for item in self.data.entities if query.casefold() in item.name.casefold()][:limit]
 
     async def query_graph(self, question: str = "", *, entity: str = "", **_: object) -> GraphResult:
         by_id = {item.id: item for item in self.data.entities}
