@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from graph.failover import Answered, Graph
-
 from core.errors import NotFound, TooBroad
 from core.graph import Entity, GraphData, GraphResult, GraphView
 from core.ledger import Ledger
@@ -19,6 +17,7 @@ from core.trace import Step, Tracer
 from graph.ask_graph import Asked, GraphAsker
 from graph.canonical import pattern_of
 from graph.cypher.parser import read_cypher
+from graph.failover import Answered, Graph
 from graph.found import Matched
 from graph.names import NameIndex, index_of
 from graph.neo4j_store import Neo4jStore
