@@ -110,6 +110,12 @@ class KnowledgeGraph:
 
         return (await asyncio.to_thread(self._store.ask, query)).value
 
+    async def update(self) -> tuple[int, int]:
+        """Bring what answers up to date now, instead of at the next question; (entities, relations)."""
+        await asyncio.to_thread(self._store.update)
+        data = await asyncio.to_thread(self._store.data)
+        return len(data.entities), len(data.relations)
+
     async def health(self) -> tuple[str, int, int]:
         """(what answers, entities, relations)."""
         data = await asyncio.to_thread(self._store.data)

@@ -9,13 +9,20 @@ from collections.abc import Sequence
 from core.errors import LibraryError
 from core.graph import Extractor, GraphEstimate, GraphReport
 from core.ports import OnEvent
+from core.settings import Settings
+from core.spending import account
 from graph.build import GraphBuilder
+from graph.resolve.service import Resolver
+from quaere.graph import KnowledgeGraph
 
 _log = logging.getLogger(__name__)
 
 
 class GraphBuilding:
     _builder: GraphBuilder
+    _graph: KnowledgeGraph
+    _resolver: Resolver
+    _settings: Settings
 
     def _resolved(self, documents: Sequence[str]) -> tuple[str, ...]:
         """Ids of documents by id or name."""
@@ -37,7 +44,12 @@ class GraphBuilding:
         on_event: OnEvent | None = None,
     ) -> GraphReport:
         chosen = self._resolved(documents) if documents else None
-        return await self._builder.build(chosen, by, passes, again, on_event)
+        report = await self._builder.build(chosen, by, passes, again, on_event)
+        if by != "rules" and not report.stopped:
+            with account(self._settings.budget.job):
+                await self._resolver.ask()
+        entities, relations = await self._graph.update()
+        return report.model_copy(update={"entities": entities, "relations": relations})
 
     async def _catch_up(self) -> None:
         try:

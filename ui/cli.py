@@ -287,7 +287,8 @@ def search(
     as_of: AsOf = "",
     include_expired: Expired = False,
     channels: Annotated[
-        list[str] | None, typer.Option("--channel", help="dense, bm25, sparse or mentions; may be repeated [default: all].")
+        list[str] | None,
+        typer.Option("--channel", help="dense, bm25, sparse or mentions; may be repeated [default: all]."),
     ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="List every candidate too, and why it is there or not.")
