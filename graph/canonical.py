@@ -36,12 +36,16 @@ def _merged(parts: Iterable[Part]) -> Alternative:
             part = Part((*last.groups, *part.groups), (*last.nodes, *part.nodes), both((last.where, part.where)))
         merged.append(part)
     tidy: list[Part] = []
+    seen: set[str] = set()
     for part in merged:
         linked = {node for edge in part.edges for node in (edge.source, edge.target)}
-        alone = tuple(dict.fromkeys(node for node in part.nodes if node not in linked | bound))
+        # Of what an OPTIONAL MATCH has left NULL, another MATCH asks that it is there.
+        known = linked | (seen if part.optional else bound)
+        alone = tuple(dict.fromkeys(node for node in part.nodes if node not in known))
         groups = tuple(group for group in part.groups if group)
-        if groups or alone or part.where != TRUE:
+        if groups or alone or (part.where != TRUE and not part.optional):
             tidy.append(_with_relations(replace(part, groups=groups, nodes=alone)))
+        seen |= linked | set(alone)
         bound |= set() if part.optional else linked | set(alone)
     return Alternative(tuple(tidy))
 

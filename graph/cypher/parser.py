@@ -28,21 +28,26 @@ def read_cypher(text: str, parameters: Mapping[str, ParameterValue] | None = Non
     `hops` is the most of one path; what asks for more, or sets no bound, gets that, and the pattern's notes say so.
     Raises InvalidInput with line, column, and what is read; linear in the length, which is bounded.
     """
-    queries = _syntax(query_in(text))
+    queries = _syntax(query_in(_bounded(text, 4 * MOST_CHARACTERS)))
     notes: list[str] = []
     alternatives = [Builder(parameters or {}, hops, notes).parts(query) for query in queries]
     return pattern_of(alternatives, notes)
 
 
 def _syntax(text: str) -> tuple[Query, ...]:
-    if len(text) > MOST_CHARACTERS:
-        raise InvalidInput(f"the query has {len(text)} characters; {MOST_CHARACTERS} are the most", hint=ALLOWED)
+    _bounded(text, MOST_CHARACTERS)
     if any("\ud800" <= char <= "\udfff" or char == "\0" for char in text):
         raise InvalidInput("the query holds half a character or a NUL", hint=ALLOWED)
     try:
         return _parser().parse(text)  # type: ignore[return-value] # the transformer's
     except (UnexpectedToken, UnexpectedCharacters, UnexpectedEOF) as error:
         raise explained(error, text) from None
+
+
+def _bounded(text: str, most: int) -> str:
+    if len(text) > most:
+        raise InvalidInput(f"the query has {len(text)} characters; {most} are the most", hint=ALLOWED)
+    return text
 
 
 class _Guard(PostLex):

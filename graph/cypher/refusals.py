@@ -39,9 +39,11 @@ def refused(at: Token | None, why: str, *, line: int = 1, column: int = 1) -> In
 
 def explained(error: UnexpectedToken | UnexpectedCharacters | UnexpectedEOF, text: str) -> InvalidInput:
     """A parser's error in words for a model or a person."""
-    at = len(text) if isinstance(error, UnexpectedEOF) else error.pos_in_stream
+    ended = isinstance(error, UnexpectedEOF) or (isinstance(error, UnexpectedToken) and error.token.type == "$END")
+    at = len(text) if ended else error.pos_in_stream
     if at is None or at < 0 or at >= len(text.rstrip()):
         return refused(None, "it ends too early", line=text.count("\n") + 1, column=len(text.rsplit("\n", 1)[-1]) + 1)
+    at -= text[max(at - 1, 0) : at + 1] in ("//", "/*")  # the first / could have been a division
     line, column = text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1) + 1
     return refused(None, _why(text, at), line=line, column=column)
 
@@ -50,7 +52,7 @@ def _why(text: str, at: int) -> str:
     rest = text[at : at + 200]
     if rest[0] in "'\"":
         return "a string is not closed, or has an escape other than \\\\, \\', \\\" and \\n (write \\u… as itself)"
-    if any(text[max(at - 1, 0) : at + 2].find(mark) >= 0 for mark in ("//", "/*")):
+    if rest.startswith(("//", "/*")):
         return "comments are not read"
     if "`" in rest[0]:
         return "a quoted name has letters, digits, blanks, hyphens and underscores only"

@@ -10,8 +10,13 @@ import re
 from core.llm.thinking import split
 from graph.cypher.refusals import CLAUSES
 
-_TEMPLATE = re.compile(r"<\|[a-zA-Z_/]{1,40}\|>|</?s>|\[/?INST\]")
-_FENCE = re.compile(r"```[ \t]*(?:cypher\b|[a-zA-Z0-9]*[ \t]*(?=\n))?(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
+_TOKEN = r"<\|[a-zA-Z_]{1,40}\|>|</?s>|\[/?INST\]"
+_FIRST = re.compile(rf"\A(?:\s*(?:{_TOKEN})(?:\s*(?:assistant|user|system)\b)?)+")
+_STRING_OR_TOKEN = re.compile(rf"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|({_TOKEN})""", re.DOTALL)
+_FENCE = re.compile(
+    r"(?:(?<=[\s:>])|\A)```[ \t]*(?:cypher\b|[a-zA-Z0-9]*[ \t]*(?=\n))?(.*?)(?:(?<![\'\"])```|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
 _BEGIN = re.compile(r"\b(?:OPTIONAL\s+)?MATCH\b\s*(?:[^\W\d]\w*\s*=\s*)?\(", re.IGNORECASE)
 _CLAUSE = re.compile(
     rf"(?:{'|'.join(sorted(CLAUSES))}|MATCH|OPTIONAL|WHERE|RETURN|UNION|ORDER|SKIP|LIMIT|AND|OR|NOT)\b", re.IGNORECASE
@@ -24,11 +29,16 @@ _LABEL = re.compile(
 
 def query_in(reply: str) -> str:
     """Of several fenced queries the last; of none the text from its first MATCH to the prose after it."""
-    text = _TEMPLATE.sub(" ", split(reply)[1])
+    text = _FIRST.sub("", split(reply)[1])
     fenced = [_LABEL.sub("", found[1]).strip() for found in _FENCE.finditer(text) if found[1].strip()]
     if fenced:
-        return next((each for each in reversed(fenced) if _CLAUSE.match(each)), fenced[-1])
-    return _without_end(_without_begin(_LABEL.sub("", text))).strip()
+        return _without_tokens(next((each for each in reversed(fenced) if _CLAUSE.match(each)), fenced[-1])).strip()
+    return _without_end(_without_tokens(_without_begin(_LABEL.sub("", text)))).strip()
+
+
+def _without_tokens(query: str) -> str:
+    """Each token of a chat template is an end; in a string it is a text like any other."""
+    return _STRING_OR_TOKEN.sub(lambda found: "\n\n" if found[1] else found[0], query)
 
 
 def _without_begin(text: str) -> str:
@@ -47,8 +57,11 @@ def _without_begin(text: str) -> str:
 def _without_end(text: str) -> str:
     """Without the paragraphs after the query, if they are prose: none of their lines begins like a clause."""
     paragraphs = re.split(r"\n[ \t]*\n", text)
-    for at in range(1, len(paragraphs)):
-        after = [line.strip() for paragraph in paragraphs[at:] for line in paragraph.splitlines()]
-        if not any(_CLAUSE.match(line) or line.startswith(("//", "/*", ";", "(", "-", "<")) for line in after):
-            return "\n\n".join(paragraphs[:at])
-    return text
+    while len(paragraphs) > 1 and not any(map(_may_be_query, paragraphs[-1].splitlines())):
+        paragraphs.pop()
+    return "\n\n".join(paragraphs)
+
+
+def _may_be_query(line: str) -> bool:
+    line = line.strip()
+    return bool(_CLAUSE.match(line)) or line.startswith(("//", "/*", ";", "(", "-", "<"))
