@@ -137,15 +137,15 @@ def renamed(condition: Condition, names: Mapping[str, str]) -> Condition:
     return both(terms) if isinstance(condition, Conj) else either(terms)
 
 
-def pins(condition: Condition, variable: str) -> bool:
-    """Whether it can only hold where the variable has one of some names."""
+def pins(condition: Condition, variable: str, *, exactly: bool) -> bool:
+    """Whether it can only hold where the variable has one of some names; `exactly`: whole names, not parts of them."""
     if isinstance(condition, Test):
-        wanted = condition.property in ("name", "id") and condition.operator != "missing"
-        return wanted and condition.variable == variable
+        wanted = condition.operator == "in" or (condition.operator != "missing" and not exactly)
+        return wanted and condition.property in ("name", "id") and condition.variable == variable
     if isinstance(condition, Conj):
-        return any(pins(term, variable) for term in condition.terms)
+        return any(pins(term, variable, exactly=exactly) for term in condition.terms)
     if isinstance(condition, Disj):
-        return bool(condition.terms) and all(pins(term, variable) for term in condition.terms)
+        return bool(condition.terms) and all(pins(term, variable, exactly=exactly) for term in condition.terms)
     return False
 
 

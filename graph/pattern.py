@@ -81,9 +81,13 @@ class Alternative:
 
     @cached_property
     def anchors(self) -> tuple[str, ...]:
-        """Nodes that are pinned to a name."""
+        """Nodes that are pinned to a name; only where none is, those that are to a part of one."""
         wheres = [term for part in self.parts for term in conjuncts(part.where)]
-        return tuple(node for node in self.nodes if any(pins(term, node) for term in wheres))
+
+        def pinned(exactly: bool) -> tuple[str, ...]:
+            return tuple(n for n in self.nodes if any(pins(term, n, exactly=exactly) for term in wheres))
+
+        return pinned(exactly=True) or pinned(exactly=False)
 
     @cached_property
     def asked(self) -> tuple[str, ...]:
