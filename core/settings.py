@@ -17,7 +17,7 @@ ROLES: tuple[Role, ...] = ("write", "extract", "judge", "vision")
 
 
 # Of the channels; which were tried, and what each gave, is in eval/results.
-WEIGHTS = {"dense": 1.0, "bm25": 1.0, "sparse": 0.5, "mentions": 8.0, "hyde": 0.5, "translated": 0.5}
+WEIGHTS = {"dense": 1.0, "bm25": 1.0, "sparse": 0.5, "mentions": 20.0, "hyde": 0.5, "translated": 0.5}
 
 
 class Section(BaseModel):
@@ -124,7 +124,7 @@ class RetrievalSettings(Section):
         default=WEIGHTS, description="of the channels dense, bm25, sparse, mentions, hyde, translated; 0 leaves one out"
     )
     focus: float = Field(
-        default=10, ge=1, le=10_000, description="chunks over which a walk from name to name may spread and count fully"
+        default=12, ge=1, le=10_000, description="chunks over which a walk from name to name may spread and count fully"
     )
     rrf_k: int = Field(default=10, ge=0, le=1000, description="the smaller, the more a channel's first ranks count")
     decay: float = Field(default=0.3, ge=0, le=1, description="what a passage's second child counts; 0: nothing")

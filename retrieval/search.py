@@ -25,7 +25,7 @@ from retrieval.sparse import SparseIndex
 
 CHANNELS = ("dense", "bm25", "sparse", "mentions")  # that search with the question itself
 _A_PART = 30  # of all chunks one in so many is few
-_FADING = 3  # how fast a walk loses its weight that spread over more than a few
+_FADING = 6  # how fast a walk loses its weight that spread over more than a few
 _SEEDS = 5  # children of other channels from which a walk over mentions may begin
 _NEAR = 4  # positions from a parent that was found within which its passage can grow
 _PART = "part "
