@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_SHORT = re.compile(r"\(([A-Za-z][\w.&/-]{1,9})s?\)")
+_SHORT = re.compile(r"\(([A-Za-z][\w.&/-]{1,9}?)s?\)")
 _WORD = re.compile(r"[^\s()\[\],;:]+")
 
 

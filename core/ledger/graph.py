@@ -67,6 +67,23 @@ class GraphLedger:
             digest.update(f"\n{row[0]}".encode())
         return digest.hexdigest()
 
+    def touched(self) -> str:
+        """Another one once triples or entities changed; '' before there were any. 0.1 ms."""
+        return self._meta(_STAMP) or ""
+
+    def names(self) -> dict[str, list[str]]:
+        """Of each entity that has several, in documents that are ready; a name of several entities is left out."""
+        c = t.entity_names.c
+        ready = select(c.name, c.entity_id).join(t.documents, t.documents.c.id == c.document_id)
+        owners: dict[str, set[str]] = {}
+        for name, entity in self._all(ready.where(t.documents.c.status.in_(_READY))):
+            owners.setdefault(name, set()).add(entity)
+        found: dict[str, list[str]] = {}
+        for name, entities in sorted(owners.items()):
+            if len(entities) == 1:
+                found.setdefault(next(iter(entities)), []).append(name)
+        return {entity: names for entity, names in found.items() if len(names) > 1}
+
     def library(self) -> str:
         """An id of this library, made when it is first asked for: several may share one graph database."""
         if (found := self._meta(_LIBRARY)) is None:

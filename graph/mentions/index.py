@@ -19,11 +19,11 @@ from core.ledger import Ledger
 from core.ports import Walked
 from core.types import Chunk
 from graph.mentions.lexicon import Lexicon, Tokenised, Vocabulary, numbered
-from graph.mentions.names import acronyms, capitalised, headings, short_forms
+from graph.mentions.names import acronyms, capitalised, headings, short_forms, usable
 from graph.mentions.tokens import key
 from graph.mentions.walk import Bipartite
 
-WEIGHTS = {"title": 1.0, "heading": 0.3, "acronym": 0.3, "capitalised": 0.1}
+WEIGHTS = {"title": 1.0, "heading": 0.3, "acronym": 0.3, "entity": 0.3, "capitalised": 0.1}
 _ABOUT = 2.0  # a title to all of its document, in units of one mention
 _TWICE = 2  # chunks that mention a capitalised name, or it leads nowhere
 _READ = 500  # chunks at once
@@ -87,6 +87,7 @@ class MentionIndex:
         self._vocabulary = Vocabulary()
         self._documents: dict[str, _Document] = {}
         self._graph: _Graph | None = None
+        self._entities = ""  # the state of the ledger's entities with which the graph was put together
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -149,8 +150,11 @@ class MentionIndex:
 
     def _current(self) -> _Graph:
         with self._lock:
-            if self._graph is None:
-                self._graph = _put_together(self._documents, self._vocabulary)
+            touched = self._ledger.graph.touched()
+            if self._graph is None or touched != self._entities:
+                entities = self._ledger.graph.names()
+                self._graph = _put_together(self._documents, list(entities.values()), self._vocabulary)
+                self._entities = touched
             return self._graph
 
 
@@ -178,9 +182,11 @@ def _document(title: str, chunks: Sequence[Chunk], text: Tokenised, vocabulary: 
     )
 
 
-def _put_together(documents: Mapping[str, _Document], vocabulary: Vocabulary) -> _Graph:
+def _put_together(
+    documents: Mapping[str, _Document], entities: Sequence[Sequence[str]], vocabulary: Vocabulary
+) -> _Graph:
     ordered = sorted(documents.items())
-    names = _all_names([document for _, document in ordered], vocabulary)
+    names = _all_names([document for _, document in ordered], entities, vocabulary)
     lexicon = Lexicon(names.numbers, np.array(names.capital, dtype=np.bool_), len(vocabulary))
     ids = [item for _, document in ordered for item in document.ids]
     owners = np.repeat(np.arange(len(ordered), dtype=np.int32), [len(document.ids) for _, document in ordered])
@@ -210,8 +216,8 @@ def _put_together(documents: Mapping[str, _Document], vocabulary: Vocabulary) ->
     )
 
 
-def _all_names(documents: Iterable[_Document], vocabulary: Vocabulary) -> _Names:
-    documents = list(documents)
+def _all_names(documents: Sequence[_Document], entities: Sequence[Sequence[str]], vocabulary: Vocabulary) -> _Names:
+    """`entities` are the names of one each."""
     names = _Names(vocabulary)
     for document in documents:
         for title in document.titles:
@@ -221,6 +227,11 @@ def _all_names(documents: Iterable[_Document], vocabulary: Vocabulary) -> _Names
     for short, long in _agreed(documents):
         same = names.add(long, WEIGHTS["acronym"])
         names.add(short, WEIGHTS["acronym"], same)
+    for several in entities:
+        same = None
+        for name in several:
+            if usable(name):
+                same = names.add(name, WEIGHTS["entity"], same)
     mentioned: Counter[str] = Counter()
     for document in documents:
         mentioned.update({name: len(places) for name, places in document.capitals.items()})

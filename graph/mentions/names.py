@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from core.text import sentences
+from graph.acronyms import definitions
 from graph.mentions.tokens import key
 
 _LONGEST = 20  # tokens of a name; longer titles are found by their short form
@@ -21,7 +23,6 @@ _LEADING = frozenset(  # capitals at the beginning of a sentence
     "given using based see compared first second third finally specifically".split()
 )
 _POSSESSIVE = re.compile("['’]s?$")
-_INITIALS = re.compile(r"\(\s*([A-Z][\w-]{1,9}?)s?\s*\)")
 
 
 def usable(name: str) -> bool:
@@ -78,29 +79,10 @@ def _run(text: str, run: list[re.Match[str]]) -> Iterator[str]:
 
 
 def acronyms(text: str) -> Iterator[tuple[str, str]]:
-    """(short, long) where a text defines one: 'mixture of experts (MoE)'.
-
-    After Schwartz and Hearst (PSB 2003): the letters of the short form stand in this order in the words before it, and
-    the first of them begins the long form.
-    """
-    for match in _INITIALS.finditer(text):
-        short = match[1]
-        before = text[max(match.start() - 12 * len(short) - 40, 0) : match.start()]
-        words = list(_WORD.finditer(re.split(r"[.;:()]\s", before)[-1]))[-(len(short) + 5) :]
-        source = re.split(r"[.;:()]\s", before)[-1]
-        start = _beginning(short, source[: words[-1].end()] if words else "")
-        if start is not None and usable(long := source[start : words[-1].end()]) and len(long) > len(short) + 2:
-            yield short, long
-
-
-def _beginning(short: str, long: str) -> int | None:
-    """Where the long form begins, found from the end backwards; None where the letters do not fit."""
-    letters = [char.lower() for char in short if char.isalnum()]
-    at = len(long)
-    for place, letter in reversed(list(enumerate(letters))):
-        at -= 1
-        while at >= 0 and not (long[at].lower() == letter and (place > 0 or at == 0 or not long[at - 1].isalnum())):
-            at -= 1
-        if at < 0:
-            return None
-    return at
+    """(short, long) where a text defines one: 'mixture of experts (MoE)'."""
+    for start, end in sentences(text):
+        sentence = text[start:end]
+        for found in definitions(sentence):
+            short, long = sentence[slice(*found.short)], sentence[slice(*found.long)]
+            if usable(long):
+                yield short, long
