@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from graph.resolve.compare import compared
 from graph.resolve.fold import is_cjk, plain
-from graph.resolve.form import GENERIC, SMALL, Form
+from graph.resolve.form import SMALL, Form, form
 from graph.resolve.kinds import PERSON, family
 
 _HEADS = {
@@ -39,6 +39,12 @@ def is_proper(form: Form, lower: Set[str]) -> bool:
     if form.numbers or form.is_acronym or re.search(r"[a-z][A-Z]|[A-Z]{2}", plain(form.name)):
         return True
     return form.is_capitalised and not all(word in lower or word in SMALL for word in form.content)
+
+
+def is_common(names: Iterable[str], lower: Set[str]) -> bool:
+    """Whether names of one thing show that it is no single thing: RL is reinforcement learning, so an RL algorithm is
+    not RL."""
+    return any(len(form(name).words) > 1 and not is_proper(form(name), lower) for name in names)
 
 
 def by_head(bare: Form, headed: Form, type_: str, lower: Set[str]) -> str:
@@ -118,16 +124,3 @@ def _ends(short: Form, long: Form) -> bool:
     count = len(short.tokens)
     more = long.tokens[:-count]
     return bool(more) and len(more) <= 2 and long.tokens[-count:] == short.tokens and long.numbers == short.numbers
-
-
-__all__ = [
-    "GENERIC",
-    "by_code",
-    "by_head",
-    "by_initial",
-    "by_letters",
-    "by_owner",
-    "by_surname",
-    "head_group",
-    "is_proper",
-]

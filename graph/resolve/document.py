@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence, Set
 from graph.resolve import contained
 from graph.resolve.clusters import Clusters, Link
 from graph.resolve.corpus import Mention
-from graph.resolve.form import Form, form
+from graph.resolve.form import form
 from graph.resolve.groups import Groups, how
 from graph.resolve.kinds import family
 
@@ -93,7 +93,8 @@ class _Document:
         for at in self.members:
             for other in bare.get(self.forms[at].content, ()) if self.forms[at].heads else ():
                 why = contained.by_head(self.forms[other], self.forms[at], self.mentions[other].type, lower)
-                if why and self.clusters.join(other, at, Link("containment", 0.95, why), lesser=at):
+                common = contained.is_common(self.clusters.of(other).names, lower)
+                if why and not common and self.clusters.join(other, at, Link("containment", 0.95, why), lesser=at):
                     break
 
     def parts(self) -> None:
@@ -141,6 +142,3 @@ class _Document:
 
     def _name(self, at: int) -> str:
         return self.mentions[at].name
-
-
-__all__ = ["Form", "link_in_document"]

@@ -18,7 +18,7 @@ from graph.resolve.clusters import Clusters, Link
 from graph.resolve.corpus import Corpus, Mention
 from graph.resolve.form import Form, form
 from graph.resolve.groups import Groups, how
-from graph.resolve.kinds import PERSON, clash, family
+from graph.resolve.kinds import PERSON, family
 
 Need = Literal["nothing", "no disagreement", "agreement", "acquaintance"]
 _ENOUGH = 4  # words of a context that can disagree
@@ -56,7 +56,8 @@ class Senses:
             headed = form(mention.name)
             for other in bare.get(headed.content, ()) if headed.heads else ():
                 why = contained.by_head(form(self._name(other)), headed, self.mentions[other].type, self.corpus.lower)
-                if why and self._need(other, at) == "nothing":
+                common = contained.is_common(self.clusters.of(other).names, self.corpus.lower)
+                if why and not common and self._need(other, at) == "nothing":
                     self.clusters.join(other, at, Link("containment", 0.95, why), lesser=at)
                     break
 
@@ -174,6 +175,3 @@ def _need_of(one: Form) -> Need:
     if one.numbers or one.is_acronym or len(one.words) > 2 or not one.is_plain:
         return "nothing"
     return "no disagreement"
-
-
-__all__ = ["Senses", "clash"]

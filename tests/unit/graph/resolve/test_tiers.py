@@ -74,6 +74,8 @@ def test_heads_add_nothing_to_a_proper_name() -> None:
         ["Adam@d1", "Adam optimizer@d1", "optimizer Adam@d1"]
     ]
     assert not resolved("attention", "attention model").one("attention", "attention model")
+    names = ("RL", "reinforcement learning", "RL algorithm")
+    assert not resolved(*names, texts=[("d1", "reinforcement learning (RL)")]).one("RL", "RL algorithm")
     typed = [("Heron", "d1", "Model"), ("Heron dataset", "d1", "Dataset")]
     assert not resolved(*typed).one("Heron", "Heron dataset")
 
