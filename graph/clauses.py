@@ -112,7 +112,10 @@ def _group(tokens: Sequence[Token], at: int) -> _Group | None:
 
 def _is_row(part: Sequence[Token]) -> bool:
     """Words of a wording and nothing that belongs to a phrase."""
-    return all(token.kind in ("verb", "preposition", "adverb", "word") for token in part)
+    words = [token for token in part if token.kind != "determiner"]
+    if len(words) < len(part) and (words[-1:] != [part[-1]] or part[-1].low != "of"):
+        return False  # 'the son of', but not 'uses the'
+    return all(token.kind in ("verb", "preposition", "adverb", "word") for token in words)
 
 
 def _vague(tokens: Sequence[Token], begun: int, end: int, auxiliaries: Sequence[str]) -> bool:
@@ -210,7 +213,8 @@ def _objects(tokens: Sequence[Token], group: _Group) -> list[Phrase]:
         if phrase is None or not phrase.named or phrase.first - at > (tokens[at].kind == "determiner"):
             return found
         ends = tokens[phrase.last] if phrase.last < len(tokens) else None
-        if ends is not None and ends.kind in ("aux", "verb", "relative"):
+        listed = group.relation == "IS_A" and tokens[at - 1].low in ("and", "or")
+        if not listed and ends is not None and ends.kind in ("aux", "verb", "relative"):
             return found  # the next clause's subject
         found.append(phrase)
     return found

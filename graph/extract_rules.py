@@ -19,7 +19,7 @@ from core.text import sentences, spans_within
 from core.types import Chunk
 from graph.clauses import Statement, statements
 from graph.naming import clean_name, name_key, problem
-from graph.phrases import Vocabulary, vocabulary_of
+from graph.phrases import Vocabulary, blanked, vocabulary_of
 from graph.relations import is_citation, normalise
 from graph.triple_ids import triple_id
 
@@ -74,7 +74,7 @@ def _prose(text: str) -> Iterator[tuple[int, int]]:
     """(start, end) of each sentence that is one: of some words, most of them letters, with an end."""
     for start, end in sentences(text):
         sentence = text[start:end]
-        letters = sum(char.isalpha() or char == " " for char in sentence)
+        letters = sum(char.isalpha() or char == " " for char in blanked(sentence))
         closed = re.search(r"[.!?:。！？][\"'”’)\]]*$", sentence)
         worded = len(sentence.split()) >= 4 or re.search(r"[\u3400-\u9fff]{4}", sentence)
         if end - start <= _LONGEST and closed and worded and letters >= 0.75 * len(sentence):

@@ -156,6 +156,7 @@ _VERBS = (
     "reduce refer rely remain remove replace represent require resemble reside retain reveal run say see seem select "
     "serve show situate solve start study submit succeed suffer suggest supersede support surpass tackle take tend "
     "propose release design aim note assume fuse encode decode embed retrieve extract clip update converge draw "
+    "need want ask go come look read write try tell pay put set choose spend win lose speak "
     "train transform treat trigger turn underperform use utilize validate verify visit work write yield"
 ).split()
 _IRREGULAR = frozenset(

@@ -557,8 +557,18 @@ class Ledger:
         self._upsert(t.replies, [row], ("key",))
 
     def own(self, key: str, document_id: str) -> None:
-        """That reply was made for that document too."""
-        self._upsert(t.reply_owners, [{"key": key, "document_id": document_id}], ("key", "document_id"))
+        """That reply was made for that document too. Where the document is gone by now, a reply that is of no other
+        goes after it."""
+        owners = t.reply_owners.c
+        there = select(t.documents.c.id).where(t.documents.c.id == document_id)
+        with self._engine.begin() as connection:
+            own = (owners.key == key) & (owners.document_id == document_id)
+            connection.execute(delete(t.reply_owners).where(own))  # takes SQLite's write lock
+            if connection.execute(there.with_for_update(read=True, key_share=True)).first() is not None:
+                connection.execute(insert(t.reply_owners).values(key=key, document_id=document_id))
+            else:
+                unowned = t.replies.c.key.not_in(select(owners.key))
+                connection.execute(delete(t.replies).where(t.replies.c.key == key, unowned))
 
     def kept_replies(self) -> list[KeptReplies]:
         """What is kept of each model and prompt."""

@@ -36,6 +36,8 @@ from core.types import (
     TableRow,
 )
 
+from tests.support.triples_contract import triples_come_back_and_are_replaced, triples_go_with_their_document
+
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 MODEL = "model@1/3"
 Dump = dict[str, list[tuple[object, ...]]]
@@ -468,6 +470,34 @@ class LedgerContract:
             ledger.set_meta("k", value)
             ledger.put("k", "model", value)
             assert ledger.meta("k") == value and ledger.get("k") == value
+
+    def test_triples_come_back_and_are_replaced(self, ledger: Ledger) -> None:
+        parents = []
+        for letter in "ab":
+            document = a_document(letter)
+            ledger.store_parse(document, some_pages(), some_chunks(document), {})
+            parents += ledger.triples.readable([document.id])
+        ledger.put_document(a_document("c", status="processing"))
+        assert [chunk.id for chunk in ledger.triples.readable()] == ["a-parent", "b-parent"]
+        triples_come_back_and_are_replaced(ledger, *parents)
+
+    def test_triples_go_with_their_document(self, ledger: Ledger) -> None:
+        document = a_document("a")
+        ledger.store_parse(document, some_pages(), some_chunks(document), {})
+        (parent,) = ledger.triples.readable()
+        triples_go_with_their_document(ledger, document, parent)
+
+    def test_a_reply_for_a_document_that_is_gone_goes_too(self, ledger: Ledger) -> None:
+        document = a_document("a")
+        ledger.put_document(document)
+        for key in ("shared", "own"):
+            ledger.put(key, "m", "{}")
+        ledger.own("shared", document.id)
+        for key in ("shared", "own"):
+            ledger.own(key, a_document("b").id)
+        assert (ledger.get("shared"), ledger.get("own")) == ("{}", None)
+        ledger.delete_document(document.id)
+        assert ledger.get("shared") is None
 
     def test_kept_replies_are_listed_and_cleared(self, ledger: Ledger) -> None:
         for key, model, prompt in (("1", "a", "write@1"), ("2", "a", "write@1"), ("3", "a", ""), ("4", "b", "write@1")):

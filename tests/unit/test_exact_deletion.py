@@ -23,6 +23,8 @@ PARAGRAPHS = [
     "潮汐在三月升高四米。",
     "- a list\n- of two",
     "| year | metres |\n|---|---|\n| 1907 | 4 |\n| 1908 | 5 |",
+    "TideNet-2 uses WaveEncoder and outperforms SeaCast in every harbour of the coast.",
+    "Mira Halvorsen (4 May 1901 – 2 June 1977) was a Norwegian hydrographer who lived in Bergen.",
     "…",
     "See [1] for the readings at noon, which agree within a centimetre.",
 ]
