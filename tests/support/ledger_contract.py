@@ -35,7 +35,6 @@ from core.types import (
     Table,
     TableRow,
 )
-
 from tests.support.triples_contract import triples_come_back_and_are_replaced, triples_go_with_their_document
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
