@@ -71,6 +71,7 @@ class _Names:
 @dataclass(frozen=True)
 class _Graph:
     ids: tuple[str, ...]
+    places: Mapping[str, int]  # of each id
     owners: NDArray[np.int32]
     documents: Mapping[str, int]
     lexicon: Lexicon
@@ -129,8 +130,7 @@ class MentionIndex:
         """It starts from the names in the query, and where there are none from `found`; 7 ms in 6,000 chunks."""
         graph = self._current()
         names = self._asked(graph, query)
-        place = {item: at for at, item in enumerate(graph.ids)} if not names else {}
-        chunks = {place[item]: score for item, score in found if item in place}
+        chunks = {graph.places[item]: score for item, score in found if not names and item in graph.places}
         closed = None
         if documents:
             allowed = [graph.documents[item] for item in documents if item in graph.documents]
@@ -207,6 +207,7 @@ def _put_together(
     every, size = list(to_name), (len(ids), len(names.weight))
     return _Graph(
         ids=tuple(ids),
+        places={item: at for at, item in enumerate(ids)},
         owners=owners,
         documents={item: at for at, (item, _) in enumerate(ordered)},
         lexicon=lexicon,

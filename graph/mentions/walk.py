@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 DAMPING = 0.7  # probability to go on; what decided it is in eval/results
 _STEPS = 12  # 0.7 ** 12 = 0.014 of the mass is still on its way
-_LEAST = 1e-6  # mass that is not followed any further
+_LEAST = 1e-4  # mass that is not followed any further
 
 
 class _Half:
