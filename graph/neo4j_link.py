@@ -22,7 +22,7 @@ from graph.neo4j_values import plain
 from graph.store import StoreError, StoreUnavailable
 
 T = TypeVar("T")
-_GRACE_S = 0.5  # after a query's own time limit: a server that is there has said so by then
+_PING_S = 1.0  # that a server has to say that it is there, after it was silent for a query's time
 _CONNECT_S = 3.0
 _RETRY_S = 1.0  # of a read that lost its connection; a server that is gone is not waited for
 _CLOSE_S = 2.0
@@ -69,7 +69,7 @@ class Neo4jLink:
 
     def ask_version(self) -> str:
         """The server's name and version, asked now. Raises StoreUnavailable."""
-        return self._call(self._ask_version())
+        return self._call(self._ask_version(self._settings.timeout_s))
 
     def close(self) -> None:
         """For good. What is under way fails."""
@@ -98,35 +98,51 @@ class Neo4jLink:
         async def run(transaction: neo4j.AsyncManagedTransaction) -> T:
             return await work(Run(transaction))
 
+        async def transact() -> T:
+            async with self._connected().session(
+                database=self._settings.neo4j_database or None,
+                default_access_mode=mode,
+                max_transaction_retry_time=min(_RETRY_S, timeout_s) if reading else timeout_s,
+                initial_retry_delay=0.1,
+            ) as session:
+                return await (session.execute_read(run) if reading else session.execute_write(run))
+
         reading = mode == neo4j.READ_ACCESS
-        retry_s = min(_RETRY_S, timeout_s) if reading else timeout_s
         try:
-            async with asyncio.timeout(timeout_s + _GRACE_S):
-                async with self._connected().session(
-                    database=self._settings.neo4j_database or None,
-                    default_access_mode=mode,
-                    max_transaction_retry_time=retry_s,
-                    initial_retry_delay=0.1,
-                ) as session:
-                    found = await (session.execute_read(run) if reading else session.execute_write(run))
-        except TimeoutError:
-            raise StoreUnavailable(f"it did not answer within {timeout_s:g} s", hint=_HINT) from None
-        except (exceptions.Neo4jError, exceptions.DriverError, OSError, ValueError) as error:
-            raise self._as_ours(error) from None
+            found = await self._within(timeout_s, transact())
+        except StoreUnavailable as error:
+            if error.__cause__ is None or not await self._is_there():
+                raise
+            raise StoreError(f"the query took longer than {timeout_s:g} s", hint=_SLOW_HINT) from None
         if self.server == "neo4j":
-            await self._ask_version()
+            await self._ask_version(timeout_s)
         return found
 
-    async def _ask_version(self) -> str:
+    async def _is_there(self) -> bool:
+        """Whether the server answers at all, after a query that it did not answer in time."""
         try:
-            async with asyncio.timeout(self._settings.timeout_s + _GRACE_S):
-                info = await self._connected().get_server_info()
-        except TimeoutError:
-            raise StoreUnavailable(f"it did not answer within {self._settings.timeout_s:g} s", hint=_HINT) from None
-        except (exceptions.Neo4jError, exceptions.DriverError, OSError, ValueError) as error:
-            raise self._as_ours(error) from None
+            await self._ask_version(_PING_S)
+        except StoreUnavailable:
+            return False
+        return True
+
+    async def _ask_version(self, timeout_s: float) -> str:
+        async def ask() -> neo4j.ServerInfo:
+            return await self._connected().get_server_info()
+
+        info = await self._within(timeout_s, ask())
         self.server = info.agent.replace("Neo4j/", "neo4j ")
         return self.server
+
+    async def _within(self, timeout_s: float, work: Coroutine[Any, Any, T]) -> T:
+        """With the driver's errors as ours; where the time was over the error has a TimeoutError as its cause."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await work
+        except TimeoutError as error:
+            raise StoreUnavailable(f"it did not answer within {timeout_s:g} s", hint=_HINT) from error
+        except (exceptions.Neo4jError, exceptions.DriverError, OSError, ValueError) as error:
+            raise self._as_ours(error) from None
 
     def _connected(self) -> neo4j.AsyncDriver:
         """Only on the loop's thread."""
@@ -153,7 +169,7 @@ class Neo4jLink:
         if code.startswith("Neo.ClientError.Database."):
             return StoreUnavailable(f"database {self._settings.neo4j_database!r}: {said}", hint=_DATABASE_HINT)
         if code in _TIMED_OUT:
-            return StoreError(f"the query took longer than {self._settings.timeout_s:g} s", hint="ask for fewer hops")
+            return StoreError(f"the query took longer than {self._settings.timeout_s:g} s", hint=_SLOW_HINT)
         if isinstance(error, exceptions.Neo4jError) and not code.startswith(_UNUSABLE):
             return StoreError(f"{said} ({code})")
         if isinstance(error, exceptions.ConfigurationError | ValueError):
@@ -168,6 +184,7 @@ def _cause(error: BaseException | None) -> str:
     return f"{error.strerror}" if isinstance(error, OSError) and error.strerror else ""
 
 
+_SLOW_HINT = "ask for fewer hops, or raise QUAERE_GRAPH__TIMEOUT_S"
 _HINT = "see that the Neo4j server runs, and QUAERE_GRAPH__NEO4J_URL"
 _LOGIN_HINT = "see QUAERE_GRAPH__NEO4J_USER and QUAERE_GRAPH__NEO4J_PASSWORD"
 _DATABASE_HINT = "see QUAERE_GRAPH__NEO4J_DATABASE; the Community edition has one, 'neo4j'"

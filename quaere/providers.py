@@ -1,15 +1,20 @@
-"""The configured models of retrieval. Each is imported only when it is chosen: its library need not be installed."""
+"""The configured models of retrieval and the graph database. Each is imported only when it is chosen: its library need
+not be installed, or takes long to start."""
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from core.errors import InvalidInput
 from core.llm import LLM
 from core.ports import Embedder, Reranker
-from core.settings import EmbedderSettings, RerankSettings
+from core.settings import EmbedderSettings, GraphSettings, RerankSettings
 from retrieval.rerank import Reranking
+
+if TYPE_CHECKING:
+    from graph.neo4j_store import Neo4jStore
 
 _BGE_HINT = "pip install 'quaere[bge]' (about 5 GB with PyTorch's CUDA build), or use a service over HTTP"
 
@@ -35,6 +40,15 @@ def reranking_of(settings: RerankSettings, llm: LLM | None) -> Reranking | None:
     if settings.provider != "http":
         _need("FlagEmbedding" if settings.provider == "bge" else "torch", f"the reranker {settings.provider}")
     return Reranking(_RERANKERS[settings.provider](settings), settings.budget_ms)
+
+
+def graph_database_of(settings: GraphSettings, library: Callable[[], str]) -> Neo4jStore | None:
+    """The configured graph database, not connected to yet; None where none is. `library` gives this library's id."""
+    if not settings.neo4j_url:
+        return None
+    from graph.neo4j_store import Neo4jStore
+
+    return Neo4jStore(settings, library())
 
 
 def _installed(package: str) -> bool:
