@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.mentions.tokens import tokens
+from graph.mentions.tokens import token, words
 
 Numbers = NDArray[np.int32]
 Flags = NDArray[np.bool_]
@@ -30,25 +30,26 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self._numbers) + 1
 
-    def of(self, token: str) -> int:
-        return self._numbers.get(token, 0)
+    def of(self, folded: str) -> int:
+        return self._numbers.get(folded, 0)
 
     def read(self, texts: Iterable[str]) -> Tokenised:
         numbers: list[int] = []
         small: list[bool] = []
         for text in texts:
-            for token in tokens(text):
-                numbers.append(self._numbers.setdefault(token.folded, len(self._numbers) + 1))
-                small.append(token.small)
+            for word in words(text):
+                found = token(word)
+                numbers.append(self._numbers.setdefault(found.folded, len(self._numbers) + 1))
+                small.append(found.small)
             numbers.append(0)
             small.append(False)
         return Tokenised(np.array(numbers, dtype=np.int32), np.array(small, dtype=np.bool_))
 
     def known(self, text: str) -> Tokenised:
         """As `read`, but unknown tokens get 0 and are not kept."""
-        found = tokens(text)
-        numbers = np.array([*(self.of(token.folded) for token in found), 0], dtype=np.int32)
-        return Tokenised(numbers, np.array([*(token.small for token in found), False], dtype=np.bool_))
+        found = [token(word) for word in words(text)]
+        numbers = np.array([*(self.of(each.folded) for each in found), 0], dtype=np.int32)
+        return Tokenised(numbers, np.array([*(each.small for each in found), False], dtype=np.bool_))
 
 
 class Lexicon:

@@ -14,6 +14,7 @@ _DISAMBIGUATED = re.compile(r"^(.*\S)\s*\([^()]*\)$")  # Mercury (planet)
 _SUBTITLE = re.compile(r"(?::\s+|\s+[–—-]\s+|,\s+|：|——)")
 _NUMBERING = re.compile(r"^(?:(?:section|chapter|appendix)\s+)?(?:[A-Z]?\d+(?:\.\d+)*|[IVXLC]+|[A-Z])[.)]?\s+", re.I)
 _WORD = re.compile(r"[^\W_]+(?:['’.&/_-][^\W_]+)*")
+_NAMED = re.compile(r"[A-ZÀ-ÖØ-ÞΑ-ΩА-ЯŁŚŻČŠŽŐŰİ]|^[^\W\d_].*[0-9]$")  # has a capital, or a number behind
 _INSIDE = frozenset("of the de la von van bin al ibn du del der le da di".split())  # Bank of England
 _LEADING = frozenset(  # capitals at the beginning of a sentence
     "a an the this that these those it its we our they their he she his her i you your there here in on at by for from "
@@ -53,17 +54,17 @@ def capitalised(text: str) -> Iterator[str]:
     """Runs of words with capitals and of identifiers (bge-m3, GPT-4o, HeronNet): 'Bank of England', 'Adam'."""
     run: list[re.Match[str]] = []
     for match in _WORD.finditer(text):
+        word = match[0]
+        named = bool(_NAMED.search(word))
+        if not run and not named:
+            continue
         apart = bool(run) and text[run[-1].end() : match.start()].strip(" \u00a0") != ""
-        if run and (apart or not (_named(match.group()) or match.group() in _INSIDE)):
+        if run and (apart or not (named or word in _INSIDE)):
             yield from _run(text, run)
             run = []
-        if _named(match.group()) or run:
+        if named or run:
             run.append(match)
     yield from _run(text, run)
-
-
-def _named(word: str) -> bool:
-    return word[0].isupper() or (word[-1].isdigit() and word[0].isalpha()) or any(char.isupper() for char in word[1:])
 
 
 def _run(text: str, run: list[re.Match[str]]) -> Iterator[str]:

@@ -15,19 +15,23 @@ _TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 class Token(NamedTuple):
     folded: str
     small: bool  # begins with a small letter, which a name that is written with a capital does not
-    start: int
 
 
-def tokens(text: str) -> list[Token]:
-    return [Token(_folded(m.group()), m.group()[0].islower(), m.start()) for m in _TOKEN.finditer(text)]
+def words(text: str) -> list[str]:
+    """Its tokens as they are written, in order."""
+    return _TOKEN.findall(text)
+
+
+@lru_cache(maxsize=200_000)
+def token(word: str) -> Token:
+    return Token(_folded(word), word[0].islower())
 
 
 def key(name: str) -> tuple[str, ...]:
     """What names are compared by: 'Abdul-Aziz' and 'abdul aziz' are one."""
-    return tuple(_folded(match.group()) for match in _TOKEN.finditer(name))
+    return tuple(token(word).folded for word in words(name))
 
 
-@lru_cache(maxsize=200_000)
 def _folded(word: str) -> str:
     """Without case, accents and width; 'Models' and 'GPUs' keep their ending."""
     if word.isascii():

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.mentions.lexicon import Lexicon, Vocabulary, numbered
-from graph.mentions.tokens import key, tokens
+from graph.mentions.tokens import key, token, words
 
 WORDS = ["Adam", "adam", "Smith", "of", "Bank", "England", "潮", "汐"]
 phrases = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
@@ -16,11 +16,11 @@ def plain(texts: list[str], names: list[str]) -> list[tuple[int, str]]:
     known = {key(name): name[0].isupper() for name in reversed(names)}
     found = []
     for number, text in enumerate(texts):
-        words, at = tokens(text), 0
-        while at < len(words):
-            ends = range(len(words), at, -1)
-            fitting = (tuple(word.folded for word in words[at:end]) for end in ends)
-            hit = next((k for k in fitting if k in known and not (known[k] and words[at].small)), None)
+        parts, at = [token(word) for word in words(text)], 0
+        while at < len(parts):
+            ends = range(len(parts), at, -1)
+            fitting = (tuple(word.folded for word in parts[at:end]) for end in ends)
+            hit = next((k for k in fitting if k in known and not (known[k] and parts[at].small)), None)
             if hit:
                 found.append((number, " ".join(hit)))
             at += len(hit) if hit else 1
