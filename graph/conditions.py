@@ -182,8 +182,8 @@ def _test(test: Test, facts: Facts | None) -> Truth:
     if found is None:
         return None
     if isinstance(found, (list, tuple)):
-        return any(_holds(test, each) for each in found)
-    return _holds(test, found)
+        return any(holds(test, each) for each in found)
+    return holds(test, found)
 
 
 _KEYS = {"name": "names", "type": "kind", "wording": "wording_keys"}
@@ -211,7 +211,8 @@ def unknown_words(relation: str) -> str:
     return "" if relation in BY_NAME else f" {relation.replace('_', ' ').casefold()} "
 
 
-def _holds(test: Test, found: object) -> bool:
+def holds(test: Test, found: object) -> bool:
+    """Whether one value of the property, a name for example, fulfils it."""
     if isinstance(found, (int, float)):
         return any(isinstance(value, float) and _compared(test.operator, found, value) for value in test.values)
     text = str(found)

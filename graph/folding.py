@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 from core.graph import Entity, Relation
 
@@ -29,6 +30,7 @@ def type_key(type_: str | None) -> str | None:
     return _NO_WORD.sub("", fold(type_ or "")) or None
 
 
+@lru_cache(maxsize=20_000)  # the same words come again and again
 def wording_key(wording: str) -> str:
     """Its words, folded, one blank between them: 'WAS_TRAINED_ON' is 'was trained on'."""
     return " ".join(_NO_WORD.sub(" ", fold(wording)).split())
