@@ -110,14 +110,16 @@ def by_initial(short: Form, long: Form, short_type: str, long_type: str) -> str:
 
 def by_letters(short: Form, long: Form) -> str:
     """'LLM' and large language model: the first letters, three or more, of all words or all but small ones."""
-    letters = short.key[:-1] if short.surface.endswith("s") else short.key
-    if not short.is_acronym or len(letters) < 3 or not letters.isalpha() or long.numbers or len(long.tokens) < 3:
-        return ""
-    whole = "".join(token[0] for token in long.tokens)
-    large = "".join(token[0] for token in long.tokens if token not in SMALL)
-    if letters not in (whole, large):
+    letters = acronym_letters(short)
+    if not letters or letters not in long.letters:
         return ""
     return f"'{short.surface}' are the first letters of {long.surface}, and both stand in one document"
+
+
+def acronym_letters(form: Form) -> str:
+    """Without a plural's s; '' where they are fewer than three, or the name is no acronym of letters alone."""
+    letters = form.key[:-1] if form.surface.endswith("s") else form.key
+    return letters if form.is_acronym and len(letters) > 2 and letters.isalpha() else ""
 
 
 def _ends(short: Form, long: Form) -> bool:

@@ -6,11 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 
 from core.ledger.entities import Said
 from core.terms import tokenise
 from graph.resolve.definitions import Definition, definitions
-from graph.resolve.fold import key, surface, tokens
+from graph.resolve.fold import surface
+from graph.resolve.form import form
 
 _LOWER = re.compile(r"(?<![\w-])[a-z]{3,}(?![\w-])")
 
@@ -26,7 +28,7 @@ class Mention:
     neighbours: frozenset[str] = frozenset()
     """Keys of the names that it is related to there, those apart that are mere words."""
     words: frozenset[str] = frozenset()
-    """Stems of the sentences that it stands in."""
+    """Stems of the sentences that it stands in; of distinctive names none, which are one thing everywhere."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,12 @@ def corpus_of(said: Iterable[Said], texts: Iterable[tuple[str, str]] = ()) -> Co
     near: dict[tuple[str, str], set[str]] = {}
     words: dict[tuple[str, str], set[str]] = {}
     lower: set[str] = set()
-    for row in said:
-        spoken = set(tokenise(row.quote))
-        lower.update(_LOWER.findall(row.quote))
+    rows = list(said)
+    doubtful = _doubtful(rows)
+    spoken_of = cache(lambda quote: frozenset(tokenise(quote)))
+    for quote in {row.quote for row in rows}:
+        lower.update(_LOWER.findall(quote))
+    for row in rows:
         for name, type_, other in (
             (row.subject, row.subject_type, row.object),
             (row.object, row.object_type, row.subject),
@@ -55,21 +60,32 @@ def corpus_of(said: Iterable[Said], texts: Iterable[tuple[str, str]] = ()) -> Co
                 continue
             place = (name, row.document_id)
             types.setdefault(place, Counter())[type_] += 1
-            words.setdefault(place, set()).update(spoken)
+            if name in doubtful:
+                words.setdefault(place, set()).update(spoken_of(row.quote))
             if _is_name(other):
-                near.setdefault(place, set()).add(key(tokens(other)))
+                near.setdefault(place, set()).add(form(other).key)
     mentions = tuple(
         Mention(
             name,
             document,
             _commonest(counted),
             counted.total(),
-            frozenset(near.get((name, document), set()) - {key(tokens(name))}),
-            frozenset(words[name, document] - set(tokenise(name))),
+            frozenset(near.get((name, document), set()) - {form(name).key}),
+            frozenset(words.get((name, document), set()) - set(tokenise(name)) if name in doubtful else ()),
         )
         for (name, document), counted in sorted(types.items())
     )
     return Corpus(mentions, _defined(texts), frozenset(lower))
+
+
+def _doubtful(rows: Iterable[Said]) -> set[str]:
+    """Names whose sentences are to be read: of those that could be of two things in two documents. To read all would
+    cost three times as much as everything else."""
+    documents: dict[str, set[str]] = {}
+    names = {(name, row.document_id) for row in rows for name in (row.subject, row.object)}
+    for name, document in names:
+        documents.setdefault(form(name).key, set()).add(document)
+    return {name for name, _ in names if not form(name).is_distinctive and len(documents[form(name).key]) > 1}
 
 
 def lower_words(texts: Iterable[str]) -> frozenset[str]:

@@ -79,11 +79,12 @@ class _Document:
     def letters(self) -> None:
         by_letters: dict[str, list[int]] = defaultdict(list)
         for at in self.members:
-            if len(self.forms[at].tokens) > 2:
-                by_letters[self.forms[at].tokens[0][0]].append(at)
+            for letters in self.forms[at].letters:
+                by_letters[letters].append(at)
         for at in self.members:
-            if self.forms[at].is_acronym and len(self.clusters.of(at).names) <= len(self._group(at)):
-                self._link(at, by_letters[self.forms[at].key[0]], self._by_letters, 0.9, "same", lesser=False)
+            letters = contained.acronym_letters(self.forms[at])
+            if letters in by_letters and len(self.clusters.of(at).names) <= len(self._group(at)):
+                self._link(at, by_letters[letters], self._by_letters, 0.9, "same", lesser=False)
 
     def heads(self, lower: Set[str]) -> None:
         bare: dict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -101,7 +102,7 @@ class _Document:
         """Short forms of a longer name, where one thing alone of this document has such a name."""
         for at in self.members:
             shorter = self.forms[at]
-            if shorter.tokens:
+            if shorter.may_be_short:
                 last = shorter.content[-1] if shorter.content else shorter.tokens[-1]
                 near = sorted({*self.by_last[shorter.tokens[-1]], *self.by_last[last]})
                 self._link(at, near, self._by_part, 0.9, "containment", lesser=True)

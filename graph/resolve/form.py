@@ -95,6 +95,33 @@ class Form:
         return self.is_capitalised and not re.search(r"[^\W\d_][A-Z]", plain(self.name))
 
     @cached_property
+    def may_be_short(self) -> bool:
+        """Whether the name could be the end of a longer one: with a number, one proper name, or with initials."""
+        proper = len(self.content) == 1 and self.is_capitalised
+        return bool(self.numbers) or proper or any(len(word) == 1 for word in self.words)
+
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        """Of three words or more the first letters, of all words and of all but small ones."""
+        if self.numbers or len(self.tokens) < 3:
+            return frozenset()
+        large = [token[0] for token in self.tokens if token not in SMALL]
+        return frozenset(("".join(token[0] for token in self.tokens), "".join(large)))
+
+    @cached_property
+    def is_brief(self) -> bool:
+        """So short that it may stand for much: M1, LA."""
+        return self.is_code or len(self.key) <= 2
+
+    @cached_property
+    def is_distinctive(self) -> bool:
+        """One thing in whichever document: with a number or inner capitals, an acronym, of three words or more, or a
+        word in small letters."""
+        if self.is_brief:
+            return False
+        return bool(self.numbers) or self.is_acronym or len(self.words) > 2 or not self.is_plain
+
+    @cached_property
     def singular_keys(self) -> frozenset[str]:
         """Keys of what the name may be the plural of. One that ends in a capital S is none: AWS."""
         last = self.tokens[-1] if self.tokens else ""

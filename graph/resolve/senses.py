@@ -170,8 +170,6 @@ class Senses:
 
 
 def _need_of(one: Form) -> Need:
-    if one.is_code or len(one.key) <= 2:
-        return "agreement"
-    if one.numbers or one.is_acronym or len(one.words) > 2 or not one.is_plain:
+    if one.is_distinctive:
         return "nothing"
-    return "no disagreement"
+    return "agreement" if one.is_brief else "no disagreement"

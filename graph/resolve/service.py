@@ -37,7 +37,7 @@ class Resolver:
 
     def sync(self) -> bool:
         """Resolve again where triples, rules or verdicts have changed; whether they had. Unchanged it costs 0.1 s of
-        40,000 triples; 5,000 names are resolved in about 3 s."""
+        40,000 triples; 5,000 names that stand in these take 6 s of CPU, in a few triples 2 s."""
         with self._lock:
             state = self._state()
             if state == self._ledger.resolved_from():
