@@ -68,7 +68,7 @@ def report_text(report: GraphReport) -> str:
         f"{report.chunks} passages read by {report.extractor}, {report.skipped} skipped, {report.failed} failed",
         f"{report.kept} relations kept, {sum(report.dropped.values())} dropped",
         *(f"  {count:>6} {reason}" for reason, count in sorted(report.dropped.items(), key=lambda item: -item[1])),
-        f"the graph has {report.entities} names and {report.relations} relations",
+        f"the graph has {report.entities} entities and {report.relations} relations",
     ]
     return "\n".join(
         [*lines, f"stopped: {report.stopped}; the same command goes on from here"] if report.stopped else lines

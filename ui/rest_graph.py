@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from core.graph import Entity, GraphResult, GraphView
+from core.graph import Entity, Extractor, GraphEstimate, GraphResult, GraphView
 from core.metadata import parsed
 from core.ports import Service
 from core.types import Filter, Frozen
@@ -59,3 +59,13 @@ def add_graph(router: APIRouter, service: Service, tools: Tools) -> None:
     async def entities(q: Name = "", limit: Annotated[int, Query(ge=1, le=1000)] = 50) -> list[Entity]:
         """Those with a name like `q`, the likest first; without it those of which most is said."""
         return await service.entities(q, limit=limit)
+
+    @router.get("/graph/estimate")
+    async def estimate(
+        document: Annotated[tuple[str, ...], Query(description="id or name; may be repeated")] = (),
+        by: Extractor = "auto",
+        passes: Annotated[int, Query(ge=0, le=2, description="0: as the settings say")] = 0,
+        again: bool = False,
+    ) -> GraphEstimate:
+        """What building the graph (`quaere graph build`) would read, and cost at most. Nothing is asked of a model."""
+        return await service.estimate_graph(documents=document, by=by, passes=passes, again=again)

@@ -36,7 +36,10 @@ const lines = (edges) => {
   return [...found.values()];
 };
 
+const canDraw = () => document.createElement("canvas").getContext("webgl2") !== null;
+
 export const draw = (stage, view, onChoose) => {
+  if (!canDraw()) throw new Error("no WebGL"); // before sigma begins, which would leave half of itself behind
   const { legend, colour } = typesOf(view.nodes);
   const graph = new graphology.MultiDirectedGraph();
   const wide = Math.max(0.5, stage.clientWidth / Math.max(1, stage.clientHeight)); // positions are of a square

@@ -122,19 +122,19 @@ const choose = async (id, scroll = false) => {
   const go = make("button", { type: "button", onclick: () => around(node.name) }, "Show what is around it");
   const title = make("h2", { tabindex: "-1" }, node.name);
   const about = [node.type, plural(node.degree, "relation")].filter(Boolean).join(", ");
-  const head = [title, make("p", { class: "soft" }, about), go];
-  show("#details", ...head, make("p", { class: "soft" }, "Loading …"));
+  const body = make("div", {}, make("p", { class: "soft" }, "Loading …"));
+  show("#details", title, make("p", { class: "soft" }, about), go, body);
   if (scroll) {
     title.focus({ preventScroll: true });
     field("details").scrollIntoView({ behavior: "smooth", block: "nearest" });
   }
   try {
     const chosen = field("document").value;
-    const body = { entity: id, hops: 1, limit: 200, documents: chosen ? [chosen] : [] };
-    const found = await ask("/v1/graph/query", body);
-    if (state.chosen === id) show("#details", ...head, ...said(found));
+    const asked = { entity: id, hops: 1, limit: 200, documents: chosen ? [chosen] : [] };
+    const found = await ask("/v1/graph/query", asked);
+    body.replaceChildren(...said(found));
   } catch (error) {
-    if (state.chosen === id) show("#details", ...head, make("p", { class: "bad" }, error.message));
+    body.replaceChildren(make("p", { class: "bad" }, error.message));
   }
 };
 
