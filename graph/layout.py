@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Positions = NDArray[np.float32]
 Rectangle = tuple[float, float, float, float]  # left, top, width, height
 ROUNDS = 80
-_FEW = ((0.2, 0.65), (0.8, 0.65), (0.5, 0.15))
+_FEW = ((0.15, 0.75), (0.7, 0.3), (0.2, 0.1))
 _NEAREST = np.float32(1e-4)  # squared distance below which two nodes push no harder
 
 

@@ -26,7 +26,11 @@ def view_of(
 
     1,000 entities take about half a second.
     """
-    relations = [r for r in data.relations if documents is None or not set(r.documents).isdisjoint(documents)]
+    relations = [
+        relation
+        for relation in data.relations
+        if (documents is None or not set(relation.documents).isdisjoint(documents)) and not _says_nothing(relation)
+    ]
     degrees = Counter(end for relation in relations for end in {relation.subject, relation.object})
     named = [item for item in data.entities if item.id in degrees]
     limit = min(limit, MAX_NODES)
@@ -40,6 +44,11 @@ def view_of(
         shown = f"all {len(named)} entities" if whole else f"the {len(chosen)} of {len(named)} with the most relations"
     by_id = {item.id: item for item in data.entities}
     return _drawn([by_id[item] for item in chosen], relations, degrees, (len(named), len(relations)), shown)
+
+
+def _says_nothing(relation: Relation) -> bool:
+    """Of two names that were found to be one: 'batch normalization (BN)'."""
+    return relation.relation == "SAME_AS" and relation.subject == relation.object
 
 
 def _around(

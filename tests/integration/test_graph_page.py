@@ -176,8 +176,8 @@ async def test_a_node_that_is_clicked_is_chosen() -> None:
         box = await page.locator("#stage").bounding_box()
         assert box is not None
         picture = Image.open(io.BytesIO(await page.locator("#stage").screenshot())).convert("RGB")
-        grey = np.argwhere((np.asarray(picture) == (127, 135, 148)).all(axis=2))  # a node's colour
-        y, x = grey[0]
+        blue = np.argwhere((np.asarray(picture) == (0, 114, 178)).all(axis=2))  # a node's colour
+        y, x = blue[0]
         await page.mouse.click(box["x"] + int(x) + 1, box["y"] + int(y) + 3)
         await page.wait_for_selector("#details .relations")
         assert await page.inner_text("#details h2") in ("Tern", "Gull")

@@ -19,7 +19,9 @@ const typesOf = (nodes) => {
   const colour = new Map(legend);
   const rest = sorted.slice(COLOURS.length).reduce((sum, [, count]) => sum + count, 0);
   if (rest) legend.push(["other types", OTHER, rest]);
-  if (none) legend.push(["no type", OTHER, none]);
+  const plain = sorted.length ? OTHER : COLOURS[0];
+  if (none) legend.push(["no type", plain, none]);
+  colour.set("", plain);
   return { legend, colour };
 };
 
@@ -67,7 +69,7 @@ export const draw = (stage, view, onChoose) => {
     edgeLabelSize: 11,
     labelRenderedSizeThreshold: view.nodes.length > 150 ? 9 : 4,
     renderEdgeLabels: drawn.length <= EDGE_LABELS_UP_TO,
-    stagePadding: 40,
+    stagePadding: 10,
     zIndex: true,
     defaultDrawNodeHover: () => {}, // the chosen one's label is drawn anyway
     nodeReducer: (node, data) => {
@@ -80,6 +82,8 @@ export const draw = (stage, view, onChoose) => {
       return { ...data, color: style("--faint"), label: "" };
     },
   });
+  const label = 110 / Math.max(1, stage.clientHeight); // room for what stands right of the last node
+  sigma.setCustomBBox({ x: [0, wide + label], y: [0, 1] }).refresh();
   sigma.on("clickNode", ({ node }) => onChoose(node));
   sigma.on("enterNode", () => stage.classList.add("over"));
   sigma.on("leaveNode", () => stage.classList.remove("over"));

@@ -3,7 +3,7 @@ import { ask, make, plural, query, show, table } from "./common.js";
 
 const MOST = 500;
 const WORDS = {
-  same: "same name",
+  same: "spelt or defined so",
   containment: "one within the other",
   similarity: "alike",
   llm: "a language model",

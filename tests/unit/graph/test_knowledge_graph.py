@@ -20,7 +20,7 @@ HERON = """# HeronNet
 
 HeronNet was developed by the Harbour Institute. HeronNet was trained on the Atlas corpus. Its weather is mild.
 
-HeronNet is better than Egret-2 in all three areas. The ferry leaves at nine in the morning and returns at dusk every day of the week.
+HeronNet is better than Egret-2 in all three areas. The ferry leaves at nine in the morning and is back at dusk.
 """
 ATLAS = """# Atlas
 
