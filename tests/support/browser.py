@@ -80,6 +80,6 @@ async def browsing(url: str, path: str, width: int = 1280, flags: tuple[str, ...
         await page.goto(url + path)
         yield page
         assert [one for one in asked if not one.startswith((url, "data:", "blob:"))] == []
-        assert faults == []
+        assert faults == [], faults
         assert await page.evaluate("window.hacked") is None
         await browser.close()

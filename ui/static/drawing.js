@@ -1,4 +1,4 @@
-// A view drawn by sigma (WebGL). Throws where there is no WebGL.
+// A view drawn by sigma, where the browser has WebGL.
 /* global graphology, Sigma */
 
 // Okabe & Ito: told apart by the colour-blind too.
@@ -40,8 +40,25 @@ const lines = (edges) => {
 
 const canDraw = () => document.createElement("canvas").getContext("webgl2") !== null;
 
+const loaded = (name) =>
+  new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = `/graph/static/vendor/${name}`;
+    script.addEventListener("load", done);
+    script.addEventListener("error", () => failed(new Error(`${name} can't be loaded`)));
+    document.head.append(script);
+  });
+
+let libraries;
+/** Sigma asks for WebGL as soon as it is loaded, and throws where there is none: so it is loaded where there is some. */
+export const ready = () => {
+  if (!canDraw()) return Promise.reject(new Error("no WebGL"));
+  libraries ??= Promise.all(["graphology-0.26.0.umd.min.js", "sigma-3.0.3.min.js"].map(loaded));
+  return libraries;
+};
+
+/** After `ready`. */
 export const draw = (stage, view, onChoose) => {
-  if (!canDraw()) throw new Error("no WebGL"); // before sigma begins, which would leave half of itself behind
   const { legend, colour } = typesOf(view.nodes);
   const graph = new graphology.MultiDirectedGraph();
   const wide = Math.max(0.5, stage.clientWidth / Math.max(1, stage.clientHeight)); // positions are of a square

@@ -1,6 +1,6 @@
 // The graph page: a drawing by sigma with positions from the server, and the same relations as a table.
 import { ask, make, pageLink, plural, query, show, table } from "./common.js";
-import { draw } from "./drawing.js";
+import { draw, ready } from "./drawing.js";
 
 const FIRST_ROWS = 200;
 const field = (id) => document.getElementById(id);
@@ -30,9 +30,10 @@ const load = async () => {
   try {
     const view = await latest(ask(`/v1/graph/view?${query(asked)}`));
     if (view === null) return;
+    const canDraw = await ready().then(() => true, () => false);
     state.view = view;
     if (view.entities === 0) await empty(asked);
-    else present(asked);
+    else present(asked, canDraw);
   } catch (error) {
     say(error.message, "bad");
     field("shown").hidden = true;
@@ -54,19 +55,18 @@ const empty = async (asked) => {
   show("#said", make("b", {}, "The knowledge graph is empty. "), ...(documents.length ? build : add));
 };
 
-const present = (asked) => {
+const present = (asked, canDraw) => {
   const { view } = state;
   field("shown").hidden = false;
   const inAll = `${plural(view.entities, "entity", "entities")} and ${plural(view.relations, "relation")}`;
   say(`The graph ${asked.document ? "of this document " : ""}has ${inAll}. Shown: ${view.shown}.`);
   state.drawing?.kill();
-  try {
+  state.drawing = null;
+  field("drawing").classList.toggle("none", !canDraw);
+  if (canDraw) {
     state.drawing = draw(field("stage"), view, choose);
-    field("drawing").classList.remove("none");
     legend(state.drawing.types);
-  } catch {
-    state.drawing = null; // no WebGL
-    field("drawing").classList.add("none");
+  } else {
     show("#stage", make("p", { class: "soft" }, "This browser can't draw it (no WebGL). The table below says the same."));
     show("#legend");
   }
