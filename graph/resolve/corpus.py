@@ -41,12 +41,13 @@ class Corpus:
 
 
 def corpus_of(said: Iterable[Said], texts: Iterable[tuple[str, str]] = ()) -> Corpus:
-    """`texts`: (document id, text), of which the definitions of acronyms are read. Names of blanks alone go."""
+    """`texts`: (document id, text), of which the definitions of acronyms are read. A triple with a name of blanks
+    alone says nothing."""
     types: dict[tuple[str, str], Counter[str]] = {}
     near: dict[tuple[str, str], set[str]] = {}
     words: dict[tuple[str, str], set[str]] = {}
     lower: set[str] = set()
-    rows = list(said)
+    rows = [row for row in said if surface(row.subject) and surface(row.object)]
     doubtful = _doubtful(rows)
     spoken_of = cache(lambda quote: frozenset(tokenise(quote)))
     for quote in {row.quote for row in rows}:
@@ -56,8 +57,6 @@ def corpus_of(said: Iterable[Said], texts: Iterable[tuple[str, str]] = ()) -> Co
             (row.subject, row.subject_type, row.object),
             (row.object, row.object_type, row.subject),
         ):
-            if not surface(name):
-                continue
             place = (name, row.document_id)
             types.setdefault(place, Counter())[type_] += 1
             if name in doubtful:

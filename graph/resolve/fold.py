@@ -37,7 +37,7 @@ _SCRIPTS = str.maketrans({k: v.replace("-", "") for k, v in (_CYRILLIC | _GREEK)
 _SPELLINGS = (  # British and American; both sides are folded, so that a word which only looks so does no harm
     (re.compile(r"(?<=\w{3})is(?=(?:e|es|ed|er|ers|ing|ation|ations|able)$)"), "iz"),
     (re.compile(r"(?<=\w{2})our(?=s?$|al$|ed$|ing$|ful$)"), "or"),
-    (re.compile(r"(?<=[aeiou])ll(?=(?:ed|ing|er|ers)$)"), "l"),
+    (re.compile(r"(?<=\w{3}[aeiou])ll(?=(?:ed|ing|er|ers)$)"), "l"),
     (re.compile(r"(?<=\w{3})tre(?=s?$)"), "ter"),
     (re.compile(r"(?<=\w{2})yse(?=(?:d|r|rs|s)?$)"), "yze"),
 )

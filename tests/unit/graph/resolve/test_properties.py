@@ -81,7 +81,7 @@ def test_rules_are_kept(said: list[Said], made: list[MergeRule]) -> None:
 @given(rows, texts)
 def test_each_name_of_each_document_has_one_owner(said: list[Said], defined: list[tuple[str, str]]) -> None:
     found = resolve(corpus_of(said, defined))
-    places = {(name, row.document_id) for row in said for name in (row.subject, row.object) if surface(name)}
+    places = {(name, row.document_id) for row in said for name in (row.subject, row.object)}
     assert sorted((owner.name, owner.document_id) for owner in found.owners) == sorted(places)
     ids = [entity.id for entity in found.entities]
     assert len(ids) == len(set(ids)) and {owner.entity_id for owner in found.owners} == set(ids)
