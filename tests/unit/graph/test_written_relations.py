@@ -1,0 +1,87 @@
+"""A question of relation with a scripted model: it points at a subgraph, picks evidence, and writes from both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from core.settings import load_settings
+from quaere.app import App
+from quaere.build import build
+from tests.support.embedder import HashEmbedder
+from tests.support.scripted_endpoint import LLMServer, Request, Scripted, answer, refusal, streamed
+
+TEXT = """# HeronNet
+
+HeronNet was developed by the Harbour Institute. HeronNet was trained on the Atlas corpus. Its weather is mild.
+"""
+QUESTION = "How is HeronNet related to the Atlas corpus?"
+
+
+class Model:
+    """Answers each prompt by what it asks for; `cypher` is what it writes as a query. Keeps the prompts."""
+
+    def __init__(self) -> None:
+        self.cypher = "MATCH (a {name: 'HeronNet'})-[r]-(b {name: 'Atlas'}) RETURN type(r)"
+        self.prompts: list[str] = []
+
+    def __call__(self, request: Request) -> Scripted:
+        prompt = request.body["messages"][0]["content"]
+        self.prompts.append(prompt)
+        if "numbered sentences" in prompt:
+            return answer('{"sentences": [1]}')
+        if "numbered quotes" in prompt:
+            return streamed("HeronNet was trained on the Atlas corpus [1].")
+        return answer(self.cypher) if self.cypher else refusal(400, "no")
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model()
+
+
+@pytest.fixture
+async def app(tmp_path: Path, model: Model) -> AsyncIterator[App]:
+    with LLMServer(model) as server:
+        endpoint = {"base_url": server.url, "model": "m", "backoff_s": 0, "max_retries": 0, "context_window": 8192}
+        app = build(load_settings(library=tmp_path / "library", llm=endpoint), HashEmbedder())
+        (tmp_path / "heron.md").write_text(TEXT, "utf-8")
+        await app.add_document(str(tmp_path / "heron.md"))
+        yield app
+        await app.aclose()
+
+
+async def test_the_writer_sees_the_relations_with_the_numbers_of_their_quotes(app: App, model: Model) -> None:
+    answered = await app.ask(QUESTION)
+    written = model.prompts[-1]
+    relations = written.rpartition("<relations>")[2].partition("</relations>")[0]
+    assert "HeronNet —[TRAINED_ON: was trained on]→ Atlas [1]" in relations
+    assert "[1] HeronNet was trained on the Atlas corpus." in written.rpartition("<quotes>")[2]
+    assert answered.written_by == "llm" and answered.citations[0].quote == "HeronNet was trained on the Atlas corpus."
+    graph = next(step for step in answered.trace if step.stage == "graph")
+    assert graph.details["asked by"] == "cypher" and graph.degraded == "" and graph.details["calls"] == 1
+
+
+async def test_a_model_whose_query_fails_leaves_the_reading_to_rules(app: App, model: Model) -> None:
+    model.cypher = ""
+    answered = await app.ask(QUESTION)
+    graph = next(step for step in answered.trace if step.stage == "graph")
+    assert graph.details["asked by"] == "rules" and graph.details["rows"] == 1
+    assert "read by rules" in json.dumps(graph.model_dump())
+    assert answered.citations[0].quote == "HeronNet was trained on the Atlas corpus."
+
+
+async def test_to_quote_is_to_ask_no_model(app: App, model: Model) -> None:
+    answered = await app.ask(QUESTION, policy="quote")
+    assert model.prompts == [] and answered.written_by == "quotation"
+    assert answered.citations[0].quote == "HeronNet was trained on the Atlas corpus."
+
+
+async def test_a_query_that_writes_is_refused_and_another_way_in_is_taken(app: App, model: Model) -> None:
+    model.cypher = "MATCH (n) DETACH DELETE n"
+    found = await app.query_graph(QUESTION)
+    assert found.asked_by in ("slots", "rules") and found.rows and "Cypher" in found.note
+    assert len([prompt for prompt in model.prompts if "Cypher" in prompt]) == 2  # once more, with what was wrong
