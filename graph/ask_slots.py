@@ -53,5 +53,9 @@ def _end(variable: str, said: str, index: NameIndex, *, asked: bool) -> Conditio
     entities = index.entities(said)
     if entities:
         return named(variable, *(entity.name for entity in entities))
-    linked = index.linked(said)
-    return named(variable, linked[0].name) if linked else Test(variable, "name", "contains", (fold(said),))
+    if linked := index.linked(said):
+        return named(variable, linked[0].name)
+    part = fold(said).strip()
+    if not any(part in name for name in index.names()):
+        raise ValueError(f"'{said[:60]}' is no name of the graph")
+    return Test(variable, "name", "contains", (part,))

@@ -30,6 +30,8 @@ _LABEL = re.compile(
 def query_in(reply: str) -> str:
     """Of several fenced queries the last; of none the text from its first MATCH to the prose after it."""
     text = _FIRST.sub("", split(reply)[1])
+    if _BEGIN.match(text.lstrip()):  # a fence after it is in a string, or closes what the prompt had opened
+        return _without_end(_without_tokens(re.sub(r"\s```\s*\Z", "", text))).strip()
     fenced = [_LABEL.sub("", found[1]).strip() for found in _FENCE.finditer(text) if found[1].strip()]
     if fenced:
         return _without_tokens(next((each for each in reversed(fenced) if _CLAUSE.match(each)), fenced[-1])).strip()
