@@ -17,7 +17,7 @@ from graph.naming import name_key
 from graph.relations import KINDS
 from graph.stated import Stated, Statements, checked
 
-MAX_TOKENS = 1024  # of one reply: about a dozen relations with their quotes
+MAX_TOKENS = 1024  # of one reply: ten relations with their quotes take about 700
 _ORDERS = ("", "Begin with the last sentence of the passage and go backwards.")
 _TEMPERATURES = (0.0, 0.4)
 # Tokens of a reply for each token of a passage, measured on the MiniMax paper (eval/results/graph_minimax.json).

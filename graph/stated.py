@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from core.graph import Triple
 from core.text import find_quote, sentences, spans_within
@@ -14,6 +14,7 @@ from graph.naming import clean_name, name_key, problem
 from graph.relations import is_citation, is_denied, normalise
 from graph.triple_ids import triple_id
 
+MOST = 10  # relations of one reply, as its prompt says too
 _LONGEST_QUOTE = 700  # characters
 _LONGEST_WORDING = 60
 _MOST_TYPE = 40
@@ -56,7 +57,8 @@ class Stated(BaseModel):
 class Statements(BaseModel):
     """The reply for one passage."""
 
-    triples: list[Annotated[Stated, BeforeValidator(_item)]]
+    # Said in the schema only: small models repeat themselves to the last token, but one too many is no fault.
+    triples: Annotated[list[Annotated[Stated, BeforeValidator(_item)]], Field(json_schema_extra={"maxItems": MOST})]
 
 
 def checked(stated: Stated, chunk: Chunk) -> Triple | str:
