@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from graph.acronyms import definitions
 from graph.phrases import Phrase, Token, Vocabulary, after, before, blanked, tokens_of
-from graph.relations import RELATED_TO, row
+from graph.relations import RELATED_TO, SAME_AS, row
 
 _VAGUE_DETERMINERS = frozenset("a an some any each every no another".split())
 _BE = frozenset("is are was were".split())
@@ -58,7 +58,7 @@ def statements(sentence: str, vocabulary: Vocabulary) -> list[Statement]:
     """In the order of the text. A sentence of 200 characters takes about 0.2 ms."""
     text = blanked(sentence)
     tokens = tokens_of(text, vocabulary)
-    found = [Statement(short, "is short for", "SAME_AS", False, long, 0.95) for long, short in definitions(sentence)]
+    found = [Statement(short, "is short for", SAME_AS, False, long, 0.95) for long, short in definitions(sentence)]
     found += [*_verbal(text, tokens, vocabulary), *_is_a(text, tokens), *_appositions(text, tokens)]
     return [*found, *_examples(text, tokens), *_lives(sentence, tokens)]
 

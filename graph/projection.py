@@ -16,6 +16,7 @@ from uuid import UUID, uuid5
 from core.graph import Entity, GraphData, Relation
 from core.ledger.graph import GraphLedger, GraphRows, Named, Said
 from graph.folding import fold
+from graph.relations import SAME_AS
 
 _UNRESOLVED = UUID("6b5bd6f4-9a3c-5b0e-8f1d-0d4a6f1c7e52")
 
@@ -73,7 +74,8 @@ def project(rows: GraphRows) -> GraphData:
         gathered[target].add(said.object, said.object_type, said.document_id)
         for end in {subject, target}:
             gathered[end].mentions += 1
-        stated[subject, said.relation, target].append(said)
+        if subject != target or said.relation != SAME_AS:  # names that were found to be one say nothing of it
+            stated[subject, said.relation, target].append(said)
     entities = tuple(_entity(item, gathered[item], rows.entities.get(item)) for item in sorted(gathered))
     relations = tuple(_relation(key, stated[key]) for key in sorted(stated))
     return GraphData(version=version_of(entities, relations), entities=entities, relations=relations)

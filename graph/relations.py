@@ -15,6 +15,7 @@ from functools import cache
 from typing import NamedTuple
 
 RELATED_TO = "RELATED_TO"
+SAME_AS = "SAME_AS"
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ KINDS: tuple[Kind, ...] = (
         "such as, for example, has instance",
     ),
     _kind(
-        "SAME_AS",
+        SAME_AS,
         "both names stand for one thing: an abbreviation, a former or another name",
         "is the same as, same as, also known as, known as, also called, is called, is named, is short for, stands "
         "for, is abbreviated as, is an abbreviation of, is an acronym for, abbreviates, alias of, formerly known as, "

@@ -29,7 +29,7 @@ def view_of(
     relations = [
         relation
         for relation in data.relations
-        if (documents is None or not set(relation.documents).isdisjoint(documents)) and not _says_nothing(relation)
+        if documents is None or not set(relation.documents).isdisjoint(documents)
     ]
     degrees = Counter(end for relation in relations for end in {relation.subject, relation.object})
     named = [item for item in data.entities if item.id in degrees]
@@ -44,11 +44,6 @@ def view_of(
         shown = f"all {len(named)} entities" if whole else f"the {len(chosen)} of {len(named)} with the most relations"
     by_id = {item.id: item for item in data.entities}
     return _drawn([by_id[item] for item in chosen], relations, degrees, (len(named), len(relations)), shown)
-
-
-def _says_nothing(relation: Relation) -> bool:
-    """Of two names that were found to be one: 'batch normalization (BN)'."""
-    return relation.relation == "SAME_AS" and relation.subject == relation.object
 
 
 def _around(

@@ -65,6 +65,15 @@ def test_a_name_that_no_document_says_any_more_is_not_shown() -> None:
     )
 
 
+def test_that_two_names_of_a_thing_are_one_is_no_relation_of_it() -> None:
+    stated = [said("BN", "SAME_AS", "batch normalization", "a"), said("BN", "USES", "BN", "a")]
+    owners = {("BN", "a"): "one", ("batch normalization", "a"): "one"}
+    found = resolved(stated, owners, {"one": Named("BN", "")})
+    assert [(relation.relation, relation.subject) for relation in found.relations] == [("USES", "one")]
+    assert found.entities[0].aliases == ("batch normalization",)
+    assert len(graph_of(*stated).relations) == 2  # before resolution they are two things
+
+
 def test_a_self_loop_names_its_entity_once() -> None:
     assert [entity.mentions for entity in graph_of(said("M1", "USES", "M1")).entities] == [1]
 

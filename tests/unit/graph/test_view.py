@@ -61,13 +61,6 @@ def test_only_what_the_documents_state_counts() -> None:
     assert view_of(both, called(both, "hub"), documents={"d2"}).edges == ()
 
 
-def test_that_a_thing_is_itself_is_not_drawn() -> None:
-    same = STAR.relations[0].model_copy(update={"relation": "SAME_AS", "object": "hub"})
-    own = STAR.relations[0].model_copy(update={"object": "hub"})
-    view = view_of(STAR.model_copy(update={"relations": (same, own)}))
-    assert [(edge.relation, edge.source, edge.target) for edge in view.edges] == [("USES", "hub", "hub")]
-
-
 def test_an_empty_graph_is_an_empty_view() -> None:
     view = view_of(GraphData(version=""))
     assert (view.nodes, view.edges, view.entities) == ((), (), 0)
