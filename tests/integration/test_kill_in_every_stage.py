@@ -17,7 +17,10 @@ from tests.support.killing import run
 from tests.support.library_contract import contents, settings_for
 
 pytestmark = pytest.mark.integration
-NOTE = "\n\n".join(f"# Part {n}\n\nStation {n} of the harbour was read at noon for {n + 7} days." for n in range(6))
+NOTE = "\n\n".join(
+    f"# Part {n}\n\nStation {n} of the harbour was read at noon for {n + 7} days. Gauge-{n} uses WaveEncoder."
+    for n in range(6)
+)
 ADDING = [
     ("ingest.pipeline.Ingestor", "take"),
     ("ingest.pipeline", "parse_in_child"),
@@ -25,6 +28,7 @@ ADDING = [
     ("core.ledger.Ledger", "store_parse"),
     ("tests.support.embedder.HashEmbedder", "passages"),
     ("core.ledger.Ledger", "store_embeddings"),
+    ("core.ledger.triples.Triples", "store"),
     ("core.ledger.Ledger", "store_summaries"),
     ("core.ledger.Ledger", "publish"),
     ("retrieval.dense_chroma.ChromaIndex", "_add"),
