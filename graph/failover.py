@@ -153,7 +153,7 @@ class Graph:
     def _failed(self, error: StoreError, data: GraphData) -> str:
         """Why, after what follows from it."""
         if isinstance(error, StoreUnavailable):
-            _log.warning("the graph database can't be used: %s", error.message)
+            _log.info("the graph database can't be used: %s", error.message)
             self._breaker.failed(_said(error))
             return self._why_not()
         if isinstance(error, StoreOutdated):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
@@ -29,6 +30,7 @@ _CLOSE_S = 2.0
 _IDLE_S = 5.0  # a connection that was idle for longer is tried before it is used
 _TIMED_OUT = ("Neo.ClientError.Transaction.TransactionTimedOut", "Neo.TransientError.Transaction.Terminated")
 _UNUSABLE = ("Neo.ClientError.Security.", "Neo.ClientError.Database.", "Neo.TransientError.Database.")
+_BOLT = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://", re.IGNORECASE)
 _LOGIN = re.compile(r"(?<=//)[^/@]*@")
 
 
@@ -147,8 +149,10 @@ class Neo4jLink:
     def _connected(self) -> neo4j.AsyncDriver:
         """Only on the loop's thread."""
         if self._driver is None:
-            # The server warns of each name that an empty database does not know yet.
-            logging.getLogger("neo4j.notifications").setLevel(logging.ERROR)
+            # It warns of names that an empty database does not know yet, and of each time that it tries again.
+            logging.getLogger("neo4j").setLevel(logging.ERROR)
+            if not _BOLT.match(self._settings.neo4j_url):  # the driver's way over HTTP is a preview, and another one
+                raise ValueError("it begins with neither bolt:// nor neo4j://")
             password = self._settings.neo4j_password.get_secret_value()
             self._driver = neo4j.AsyncGraphDatabase.driver(
                 self._settings.neo4j_url,
@@ -181,7 +185,7 @@ def _cause(error: BaseException | None) -> str:
     """The last of the errors behind it, which says it in the fewest words: 'Connection refused'."""
     while error is not None and error.__cause__ is not None:
         error = error.__cause__
-    return f"{error.strerror}" if isinstance(error, OSError) and error.strerror else ""
+    return os.strerror(error.errno) if isinstance(error, OSError) and error.errno and error.errno > 0 else ""
 
 
 _SLOW_HINT = "ask for fewer hops, or raise QUAERE_GRAPH__TIMEOUT_S"

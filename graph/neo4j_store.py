@@ -81,6 +81,7 @@ class Neo4jStore:
         Raises StoreUnavailable, StoreError; StoreOutdated while another process loads this library.
         """
         with self._loading:
+            self._link.ask_version()  # what follows has longer to answer, and so would a server that is silent
             load = Load(self._link, self._library, self._owner)
             load.prepare()
             if self._link.read(self._version) == data.version:
@@ -95,6 +96,7 @@ class Neo4jStore:
     def drop(self) -> None:
         """Take this library out of the database, and leave others as they are. Raises like `sync`."""
         with self._loading:
+            self._link.ask_version()
             load = Load(self._link, self._library, self._owner)
             load.claim()
             self._last = None

@@ -112,7 +112,8 @@ class Neo4jServer:
         self._running().send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        self._running().send_signal(signal.SIGCONT)
+        if self._process:
+            self._process.send_signal(signal.SIGCONT)
 
     def close(self) -> None:
         self.kill()
