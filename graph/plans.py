@@ -92,11 +92,17 @@ def _edges_before(alternative: Alternative, part: Part) -> Iterator[str]:
 
 def _candidates(node: str, part: Part, graph: Entities) -> Collection[str]:
     """Entities that it may be, by the names that it is pinned to."""
+    tests = name_tests(node, part)
+    return graph.nodes if tests is None else dict.fromkeys(each for test in tests for each in graph.of(test))
+
+
+def name_tests(node: str, part: Part) -> tuple[Condition, ...] | None:
+    """Tests of the node's names or ids of which one must hold; None where there are none."""
     for term in conjuncts(part.where):
         tests = term.terms if isinstance(term, Disj) else (term,)
         if all(_is_of_names(test, node) for test in tests):
-            return dict.fromkeys(each for test in tests for each in graph.of(test))
-    return graph.nodes
+            return tests
+    return None
 
 
 def _is_of_names(test: Condition, node: str) -> bool:

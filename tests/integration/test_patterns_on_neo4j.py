@@ -61,8 +61,9 @@ def _compare(server: Neo4jServer) -> None:
                 pattern = read_cypher(text, writer.parameters)
                 documents = rng.choice((None, None, {"d1"}, set()))
                 limit = rng.choice((3, 1000))
+                keys = rng.choice((None, matcher.of))
                 mine = matcher.match(pattern, limit=limit, documents=documents)
-                assert mine == answered(run, pattern, limit=limit, documents=documents), text[:2000]
+                assert mine == answered(run, pattern, limit=limit, documents=documents, keys=keys), text[:2000]
             for _ in range(_RAW):
                 raw = RawWriter(rng)
                 text = raw.query()

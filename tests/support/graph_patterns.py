@@ -10,7 +10,7 @@ from typing import Any
 import kglite
 import networkx as nx
 
-from graph.cypher.compiler import Statement, compiled, read_record
+from graph.cypher.compiler import Keys, Statement, compiled, read_record
 from graph.folding import folded_names, type_key, wording_key
 from graph.found import Found, Matched, matched
 from graph.pattern import Pattern
@@ -63,6 +63,7 @@ def node_rows(graph: MultiGraph[str]) -> list[dict[str, object]]:
     return [
         {
             "id": node,
+            "key": node,
             "library": LIBRARY,
             "name": data["name"],
             "names": folded_names(data["name"], data["aliases"]),
@@ -104,7 +105,7 @@ Run = Callable[[str, Mapping[str, object]], list[dict[str, Any]]]
 def in_kglite(graph: MultiGraph[str]) -> Run:
     engine = kglite.KnowledgeGraph()
     # It knows the properties that were set once.
-    other = "{id: $i, library: '-', name: '-', names: ['-'], kind: '-', documents: ['-']}"
+    other = "{id: $i, key: $i, library: '-', name: '-', names: ['-'], kind: '-', documents: ['-']}"
     said = "{relation: '-', library: '-', wording_keys: ['-'], triples: ['-'], documents: ['-'], confidence: 0.0}"
     for name in ("x1", "x2"):
         engine.cypher(f"CREATE (:Entity {other})", params={"i": name})
@@ -123,9 +124,11 @@ def in_kglite(graph: MultiGraph[str]) -> Run:
     return lambda text, parameters: list(engine.cypher(text, params=dict(parameters)).to_list())
 
 
-def answered(run: Run, pattern: Pattern, *, limit: int, documents: Collection[str] | None = None) -> Matched:
+def answered(
+    run: Run, pattern: Pattern, *, limit: int, documents: Collection[str] | None = None, keys: Keys | None = None
+) -> Matched:
     """What a database makes of the compiled pattern."""
-    statements = compiled(pattern, library=LIBRARY, limit=limit, documents=documents)
+    statements = compiled(pattern, library=LIBRARY, limit=limit, documents=documents, keys=keys)
     return matched(pattern, [_found(run, statement) for statement in statements], limit)
 
 

@@ -24,8 +24,9 @@ def test_the_matcher_and_kglite_find_the_same(seed: int) -> None:
         pattern = read_cypher(text, writer.parameters)
         documents = rng.choice((None, None, {"d1"}, set()))
         limit = rng.choice((3, 1000))
+        keys = rng.choice((None, matcher.of))
         mine = matcher.match(pattern, limit=limit, documents=documents)
-        assert mine == answered(run, pattern, limit=limit, documents=documents), text[:2000]
+        assert mine == answered(run, pattern, limit=limit, documents=documents, keys=keys), text[:2000]
 
 
 @pytest.mark.parametrize("seed", range(_GRAPHS))
