@@ -108,7 +108,7 @@ class Graph:
         why = self._why_not()
         if not why:
             try:
-                return Answered(query(self._neo4j.at(data.version)), "neo4j", local)
+                return Answered(query(self._neo4j.at(data.version, local.named)), "neo4j", local)
             except StoreError as error:
                 why = self._failed(error, data)
         else:

@@ -9,12 +9,13 @@ One label and one relationship type, so that no text from outside is ever part o
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 from uuid import uuid4
 
 from core.graph import Entity, GraphData, Relation
 from core.settings import GraphSettings
+from graph.conditions import Condition
 from graph.cypher.compiler import compiled, read_record
 from graph.found import Found, Matched, matched
 from graph.neo4j_link import Neo4jLink, Run
@@ -26,6 +27,8 @@ from graph.store import Documents, StoreOutdated
 from graph.traversal import Subgraph, Walk, Wanted, around, between
 
 T = TypeVar("T")
+Named = Callable[[Condition], Iterable[str]]
+"""Ids of the entities that fulfil a test of names or ids."""
 
 _FETCH = """UNWIND $keys AS key MATCH (a:Entity {{key: key}})-[r:RELATION]-(b:Entity)
 WHERE NOT b.id IN $without{filtered}
@@ -102,8 +105,9 @@ class Neo4jStore:
             self._last = None
             load.drop()
 
-    def at(self, version: str) -> Neo4jGraph:
-        return Neo4jGraph(self._link, self._library, version)
+    def at(self, version: str, named: Named | None = None) -> Neo4jGraph:
+        """`named` tells which entities of that version have a name; without it each match looks at all names."""
+        return Neo4jGraph(self._link, self._library, version, named)
 
     def close(self) -> None:
         self._link.close()
@@ -117,18 +121,23 @@ class Neo4jGraph:
     """One version of the graph (a graph.store.GraphStore). Each query is one read transaction that looks at the version
     before and after: where it is another one, or being changed, StoreOutdated is raised."""
 
-    def __init__(self, link: Neo4jLink, library: str, version: str) -> None:
+    def __init__(self, link: Neo4jLink, library: str, version: str, named: Named | None = None) -> None:
+        self._named = named
         self._link = link
         self._library = library
         self.version = version
 
     def match(self, pattern: Pattern, limit: int, documents: Documents = None) -> Matched:
-        statements = compiled(pattern, library=self._library, limit=limit, documents=documents)
+        keys = None if self._named is None else self._keys
+        statements = compiled(pattern, library=self._library, limit=limit, documents=documents, keys=keys)
 
         async def work(run: Run) -> list[Found]:
             return [read_record((await run(each.text, **each.parameters))[0]) for each in statements]
 
         return matched(pattern, self.read(work), limit)
+
+    def _keys(self, test: Condition) -> Iterator[str]:
+        return (key_of(self._library, item) for item in (self._named(test) if self._named else ()))
 
     def neighbourhood(self, entity_ids: Sequence[str], hops: int, limit: int, documents: Documents = None) -> Subgraph:
         return self._walked(lambda: around(entity_ids, hops, limit), documents)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import networkx as nx
 
 from core.graph import Entity, GraphData, Relation
+from graph.conditions import Condition
 from graph.found import Matched
 from graph.matcher import Matcher
 from graph.pattern import Pattern
@@ -41,6 +42,10 @@ class NetworkXStore:
 
     def match(self, pattern: Pattern, limit: int, documents: Documents = None) -> Matched:
         return self._matcher.match(pattern, limit=limit, documents=documents)
+
+    def named(self, test: Condition) -> Iterator[str]:
+        """Ids of the entities that fulfil a test of names or ids."""
+        return self._matcher.of(test)
 
     def neighbourhood(self, entity_ids: Sequence[str], hops: int, limit: int, documents: Documents = None) -> Subgraph:
         walk = around(entity_ids, hops, limit)

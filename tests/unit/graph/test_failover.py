@@ -46,7 +46,7 @@ class Scripted(Neo4jStore):
         finally:
             self.loaded.set()
 
-    def at(self, version: str) -> GraphStore:  # type: ignore[override]
+    def at(self, version: str, named: object = None) -> GraphStore:  # type: ignore[override]
         self.asked += 1
         if self.failure:
             raise self.failure
