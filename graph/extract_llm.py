@@ -15,7 +15,7 @@ from core.text import sentences
 from core.types import Chunk
 from graph.naming import name_key
 from graph.relations import KINDS
-from graph.stated import Stated, Statements, checked
+from graph.stated import Stated, Statements, checked, uncited
 
 MAX_TOKENS = 1024  # of one reply: ten relations with their quotes take about 700
 _ORDERS = ("", "Begin with the last sentence of the passage and go backwards.")
@@ -64,7 +64,8 @@ class LLMReader:
 
 def _asked(text: str, number: int) -> Prompt:
     """Where the passage does not fit the model's window, its last sentences go first."""
-    parts = [Part(text[start:end] + "\n", n, "sentence") for n, (start, end) in enumerate(sentences(text), 1)]
+    said = [" ".join(uncited(text)[start:end].split()) for start, end in sentences(text)]
+    parts = [Part(sentence + "\n", n, "sentence") for n, sentence in enumerate(said, 1)]
     return prompt("triples", relations=_RELATIONS, order=_ORDERS[number], passage=parts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -15,6 +16,13 @@ from graph.relations import is_citation, is_denied, normalise
 from graph.triple_ids import triple_id
 
 MOST = 10  # relations of one reply, as its prompt says too
+_AGENTS = frozenset("person people author authors team organisation organization company institution group".split())
+_BY_AGENTS = frozenset("AUTHORED_BY DIRECTED_BY FOUNDED_BY".split())
+# '(Vik et al., 2021; Strand, 2019a)', '[3, 7]'. Not '(born 4 May 1901)'.
+_CITED = re.compile(
+    r"\s?\((?:e\.g\.,? |see )?(?:[^()]*\bet al\b[^()]*|[A-Z][^()\d;]*,? (?:19|20)\d\d[a-z]?(?:[;,][^()]*)?)\)|"
+    r"\s?\[\d+(?:[,;–-] ?\d+)*\]"
+)
 _LONGEST_QUOTE = 700  # characters
 _LONGEST_WORDING = 60
 _MOST_TYPE = 40
@@ -46,12 +54,12 @@ class Stated(BaseModel):
 
     model_config = ConfigDict(json_schema_extra=_schema)
 
+    quote: Text = ""  # first: small models then name what stands in it, and not what stands in the example
     subject: Text = ""
     subject_type: Text = ""
     relation: Text = ""
     object: Text = ""
     object_type: Text = ""
-    quote: Text = ""
 
 
 class Statements(BaseModel):
@@ -59,6 +67,12 @@ class Statements(BaseModel):
 
     # Said in the schema only: small models repeat themselves to the last token, but one too many is no fault.
     triples: Annotated[list[Annotated[Stated, BeforeValidator(_item)]], Field(json_schema_extra={"maxItems": MOST})]
+
+
+def uncited(text: str) -> str:
+    """The text with blanks in place of citations, which small models take for what the text is about; all places
+    stay, and a quote is found over them."""
+    return _CITED.sub(lambda found: " " * len(found[0]), text)
 
 
 def checked(stated: Stated, chunk: Chunk) -> Triple | str:
@@ -86,7 +100,7 @@ def checked(stated: Stated, chunk: Chunk) -> Triple | str:
     start, end, subject, target = quote
     relation, inverted = normalise(wording)
     types = stated.subject_type.strip()[:_MOST_TYPE], stated.object_type.strip()[:_MOST_TYPE]
-    if inverted:
+    if inverted or (relation in _BY_AGENTS and _is_agent(types[0]) and not _is_agent(types[1])):
         subject, target, types = target, subject, types[::-1]
     return Triple(
         id=triple_id(chunk.id, subject, wording, target),
@@ -105,13 +119,17 @@ def checked(stated: Stated, chunk: Chunk) -> Triple | str:
     )
 
 
+def _is_agent(kind: str) -> bool:
+    return kind.casefold() in _AGENTS
+
+
 def _quoted(quote: str, subject: str, target: str, text: str) -> tuple[int, int, str, str] | str:
     """(start, end) of the verbatim quote with both names as they stand in it, or what is missing."""
     if find_quote(subject, text) is None:
         return "subject not in the passage"
     if find_quote(target, text) is None:
         return "object not in the passage"
-    place = find_quote(quote, text)
+    place = find_quote(quote, text) or find_quote(quote, uncited(text))
     if place is None:
         return "quote not in the passage"
     bounds = sentences(text)

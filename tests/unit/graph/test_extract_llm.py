@@ -137,6 +137,23 @@ async def test_a_passive_is_turned_round_and_an_unknown_wording_kept(read: Calla
     assert (other.relation, other.wording) == ("RELATED_TO", "frobnicates")
 
 
+async def test_citations_are_kept_from_the_model_and_a_quote_is_found_over_them(read: Callable[..., Any]) -> None:
+    text = "TideNet-2 (Vik et al., 2021; Strand, 2019a) beats [3, 7] SeaCast (born 4 May 1901)."
+    extraction = await read([said(GOOD | {"quote": "TideNet-2 beats SeaCast (born 4 May 1901)"})], text=text)
+    (triple,) = extraction.triples
+    assert triple.quote == text
+    asked = read.servers[0].requests[0].body["messages"][0]["content"]  # type: ignore[attr-defined]
+    assert "TideNet-2 beats SeaCast (born 4 May 1901)." in asked
+
+
+async def test_who_wrote_what_is_told_by_the_types(read: Callable[..., Any]) -> None:
+    text = "TideNet-2 was written by Kari Vik."
+    stated = {"subject": "Kari Vik", "subject_type": "Person", "relation": "AUTHORED_BY", "object": "TideNet-2"}
+    stated |= {"object_type": "model", "quote": text}
+    extraction = await read([said(stated)], text=text)
+    assert facts(extraction) == [("TideNet-2", "AUTHORED_BY", "Kari Vik")]
+
+
 async def test_names_are_spelt_as_the_passage_spells_them(read: Callable[..., Any]) -> None:
     (triple,) = (await read([said(GOOD | {"subject": "the tidenet-2", "object": "SEACAST"})])).triples
     assert (triple.subject, triple.object) == ("TideNet-2", "SeaCast")
