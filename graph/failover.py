@@ -108,7 +108,7 @@ class Graph:
         why = self._why_not()
         if not why:
             try:
-                return Answered(query(self._neo4j.at(data.version, local.named)), "neo4j", local)
+                return Answered(query(self._neo4j.at(local)), "neo4j", local)
             except StoreError as error:
                 why = self._failed(error, data)
         else:
@@ -117,7 +117,7 @@ class Graph:
 
     def health(self) -> str:
         """What answers now: 'neo4j 5.26.30 at bolt://…', 'networkx', or 'networkx (neo4j at … since 14:02: …)'."""
-        answered = self.ask(lambda store: store.entities_by_id([]))
+        answered = self.ask(lambda store: store.check())
         if answered.backend == "neo4j" and self._neo4j:
             return f"{self._neo4j.server} at {self._neo4j.address}"
         why = answered.degraded.removesuffix("; NetworkX answered")

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from core.graph import GraphData
 from graph.neo4j_link import Neo4jLink, Run, Work
 from graph.projection import digest_of
-from graph.properties import Properties, edge_properties, node_properties
+from graph.properties import EDGE, NODE, Properties, edge_values, node_values
 from graph.store import StoreError, StoreOutdated
 
 _NODES, _EDGES = 2000, 4000  # of one batch
@@ -43,9 +43,12 @@ _DONE = "MATCH (g:QuaereGraph {library: $library}) SET g.version = $version, g.t
 _NODES_THERE = "MATCH (e:Entity) WHERE e.library = $library RETURN e.id AS id, e.digest AS digest"
 _EDGES_THERE = """MATCH (a:Entity)-[r:RELATION]->(b:Entity) WHERE a.library = $library
 RETURN r.id AS id, r.digest AS digest, a.key AS source, b.key AS target"""
-_PUT_NODES = "UNWIND $rows AS row MERGE (e:Entity {key: row.key}) SET e = row"
-_PUT_EDGES = """UNWIND $rows AS row MATCH (a:Entity {key: row.source}) MATCH (b:Entity {key: row.target})
-CREATE (a)-[r:RELATION]->(b) SET r = row.properties"""
+# A row is a list, not a map: a fifth less time for the names that are not sent with each.
+_NODE_VALUES = ", ".join(f"e.{name} = row[{at}]" for at, name in enumerate(("key", "digest", *NODE)))
+_EDGE_VALUES = ", ".join(f"{name}: row[{at}]" for at, name in enumerate(("digest", *EDGE), 2))
+_PUT_NODES = f"UNWIND $rows AS row MERGE (e:Entity {{key: row[0]}}) SET e.library = $library, {_NODE_VALUES}"
+_PUT_EDGES = f"""UNWIND $rows AS row MATCH (a:Entity {{key: row[0]}}) MATCH (b:Entity {{key: row[1]}})
+CREATE (a)-[:RELATION {{library: $library, {_EDGE_VALUES}}}]->(b)"""
 _COUNTS = """MATCH (e:Entity) WHERE e.library = $library WITH count(e) AS nodes
 OPTIONAL MATCH (a:Entity)-[r:RELATION]->() WHERE a.library = $library RETURN nodes, count(r) AS edges"""
 _DROP_EDGES = """UNWIND $rows AS row MATCH (a:Entity {key: row.source})-[r:RELATION]->(b:Entity {key: row.target})
@@ -114,12 +117,12 @@ class Load:
         """Drop what should not be there, write what is not as it should be, and say which version it is."""
         nodes, edges = self._node_rows(data), self._edge_rows(data)
         wanted = Stored(
-            {item: row["digest"] for item, row in nodes.items()},
-            {item: Edge(row["properties"]["digest"], row["source"], row["target"]) for item, row in edges.items()},
+            {item: row[1] for item, row in nodes.items()},
+            {item: Edge(row[2], row[0], row[1]) for item, row in edges.items()},
         )
         lost = [item for item in there.nodes if item not in wanted.nodes]
         gone = {item: edge for item, edge in there.edges.items() if wanted.edges.get(item) != edge}
-        new_nodes = [row for item, row in nodes.items() if there.nodes.get(item) != row["digest"]]
+        new_nodes = [row for item, row in nodes.items() if there.nodes.get(item) != row[1]]
         new_edges = [row for item, row in edges.items() if item in gone or item not in there.edges]
         self._each(_DROP_EDGES, [{"id": item, **edge._asdict()} for item, edge in gone.items()], _EDGES)
         self._each(_DROP_NODES, [{"key": key_of(self._library, item)} for item in lost], _NODES)
@@ -145,9 +148,9 @@ class Load:
 
         self._guarded(work)
 
-    def _each(self, cypher: str, rows: Sequence[Properties], size: int) -> None:
+    def _each(self, cypher: str, rows: Sequence[object], size: int) -> None:
         for start in range(0, len(rows), size):
-            self._guarded(_asking(cypher, rows=rows[start : start + size]))
+            self._guarded(_asking(cypher, library=self._library, rows=rows[start : start + size]))
 
     def _guarded(self, work: Work[list[Properties]]) -> list[Properties]:
         """One batch, done once however often it is sent. Raises StoreOutdated where another process took over."""
@@ -167,23 +170,19 @@ class Load:
     def _write(self, cypher: str, **parameters: object) -> list[Properties]:
         return self._link.write(_asking(cypher, library=self._library, **parameters), _BATCH_S)
 
-    def _node_rows(self, data: GraphData) -> dict[str, Properties]:
+    def _node_rows(self, data: GraphData) -> dict[str, list[Any]]:
+        """By id: key, digest, and the values of NODE."""
         return {
-            item.id: {
-                "key": key_of(self._library, item.id),
-                "library": self._library,
-                "digest": digest_of(item),
-                **node_properties(item),
-            }
-            for item in data.entities
+            item.id: [key_of(self._library, item.id), digest_of(item), *node_values(item)] for item in data.entities
         }
 
-    def _edge_rows(self, data: GraphData) -> dict[str, Properties]:
-        rows: dict[str, Properties] = {}
+    def _edge_rows(self, data: GraphData) -> dict[str, list[Any]]:
+        """By id: the keys of its ends, digest, and the values of EDGE."""
+        rows: dict[str, list[Any]] = {}
         for item in data.relations:
-            properties = {"library": self._library, "digest": digest_of(item), **edge_properties(item)}
-            ends = {"source": key_of(self._library, item.subject), "target": key_of(self._library, item.object)}
-            rows[properties["id"]] = {**ends, "properties": properties}
+            values = edge_values(item)
+            ends = key_of(self._library, item.subject), key_of(self._library, item.object)
+            rows[values[0]] = [*ends, digest_of(item), *values]
         return rows
 
 

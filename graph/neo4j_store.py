@@ -9,7 +9,7 @@ One label and one relationship type, so that no text from outside is ever part o
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TypeVar
 from uuid import uuid4
 
@@ -20,28 +20,24 @@ from graph.cypher.compiler import compiled, read_record
 from graph.found import Found, Matched, matched
 from graph.neo4j_link import Neo4jLink, Run
 from graph.neo4j_load import VERSION, Load, Loaded, Stored, key_of
+from graph.networkx_store import NetworkXStore
 from graph.pattern import Pattern
-from graph.properties import entity_of, relation_of
 from graph.searching import query_key
-from graph.store import Documents, StoreOutdated
+from graph.store import Documents, StoreError, StoreOutdated
 from graph.traversal import Subgraph, Walk, Wanted, around, between
 
 T = TypeVar("T")
-Named = Callable[[Condition], Iterable[str]]
-"""Ids of the entities that fulfil a test of names or ids."""
 
 _FETCH = """UNWIND $keys AS key MATCH (a:Entity {{key: key}})-[r:RELATION]-(b:Entity)
 WHERE NOT b.id IN $without{filtered}
 WITH DISTINCT r, {stating} AS stating
 WITH r, stating ORDER BY stating DESC, r.id LIMIT $most
-RETURN startNode(r).id AS subject, endNode(r).id AS object, properties(r) AS relation
-ORDER BY stating DESC, r.id"""
+RETURN collect(r.id) AS ids"""
 _OF_ALL = _FETCH.format(filtered="", stating="size(r.documents)")
 _OF_SOME = _FETCH.format(
     filtered=" AND any(item IN r.documents WHERE item IN $documents)",
     stating="size([item IN r.documents WHERE item IN $documents])",
 )
-_BY_ID = "UNWIND $keys AS key MATCH (e:Entity {key: key}) RETURN properties(e) AS entity"
 _LIKE = """MATCH (e:Entity) WHERE e.library = $library
 WITH e, CASE WHEN $wanted IN e.names THEN 0
   WHEN any(name IN e.names WHERE name STARTS WITH $wanted) THEN 1
@@ -49,7 +45,7 @@ WITH e, CASE WHEN $wanted IN e.names THEN 0
   WHEN any(name IN e.names WHERE all(word IN $words WHERE name CONTAINS word)) THEN 3 END AS like
 WHERE like IS NOT NULL
 WITH e, like ORDER BY like, e.mentions DESC, e.id LIMIT $most
-RETURN properties(e) AS entity ORDER BY like, e.mentions DESC, e.id"""
+RETURN collect(e.id) AS ids"""
 _ALL = 2**31
 
 
@@ -105,9 +101,9 @@ class Neo4jStore:
             self._last = None
             load.drop()
 
-    def at(self, version: str, named: Named | None = None) -> Neo4jGraph:
-        """`named` tells which entities of that version have a name; without it each match looks at all names."""
-        return Neo4jGraph(self._link, self._library, version, named)
+    def at(self, local: NetworkXStore) -> Neo4jGraph:
+        """The version of the graph that `local` has."""
+        return Neo4jGraph(self._link, self._library, local)
 
     def close(self) -> None:
         self._link.close()
@@ -119,17 +115,23 @@ class Neo4jStore:
 
 class Neo4jGraph:
     """One version of the graph (a graph.store.GraphStore). Each query is one read transaction that looks at the version
-    before and after: where it is another one, or being changed, StoreOutdated is raised."""
+    before and after: where it is another one, or being changed, StoreOutdated is raised.
 
-    def __init__(self, link: Neo4jLink, library: str, version: str, named: Named | None = None) -> None:
-        self._named = named
+    Only ids cross the wire; `local`, which has the same version, has the rest. That is a third of the time.
+    """
+
+    def __init__(self, link: Neo4jLink, library: str, local: NetworkXStore) -> None:
         self._link = link
         self._library = library
-        self.version = version
+        self._local = local
+
+    def check(self) -> None:
+        async def nothing(_: Run) -> None: ...
+
+        self.read(nothing)
 
     def match(self, pattern: Pattern, limit: int, documents: Documents = None) -> Matched:
-        keys = None if self._named is None else self._keys
-        statements = compiled(pattern, library=self._library, limit=limit, documents=documents, keys=keys)
+        statements = compiled(pattern, library=self._library, limit=limit, documents=documents, keys=self._keys)
 
         async def work(run: Run) -> list[Found]:
             return [read_record((await run(each.text, **each.parameters))[0]) for each in statements]
@@ -137,7 +139,7 @@ class Neo4jGraph:
         return matched(pattern, self.read(work), limit)
 
     def _keys(self, test: Condition) -> Iterator[str]:
-        return (key_of(self._library, item) for item in (self._named(test) if self._named else ()))
+        return (key_of(self._library, item) for item in self._local.named(test))
 
     def neighbourhood(self, entity_ids: Sequence[str], hops: int, limit: int, documents: Documents = None) -> Subgraph:
         return self._walked(lambda: around(entity_ids, hops, limit), documents)
@@ -148,14 +150,18 @@ class Neo4jGraph:
     def entities(self, text: str, limit: int) -> list[Entity]:
         wanted = query_key(text)
 
-        async def work(run: Run) -> list[Entity]:
+        async def work(run: Run) -> list[str]:
             rows = await run(_LIKE, library=self._library, wanted=wanted, words=wanted.split(), most=limit)
-            return [entity_of(row["entity"]) for row in rows]
+            return list(rows[0]["ids"])
 
-        return self.read(work)
+        ids = self.read(work)
+        found = self._local.entities_by_id(ids)
+        if len(found) != len(ids):
+            raise _strange()
+        return list(found.values())
 
     def entities_by_id(self, ids: Sequence[str]) -> dict[str, Entity]:
-        return self.read(lambda run: self._by_id(run, ids))
+        return self._local.entities_by_id(ids)
 
     def read(self, work: Callable[[Run], Awaitable[T]]) -> T:
         """What `work` finds in this version. Raises StoreOutdated, StoreUnavailable, StoreError."""
@@ -170,7 +176,7 @@ class Neo4jGraph:
 
     async def _check(self, run: Run) -> None:
         rows = await run(VERSION, library=self._library)
-        if not rows or rows[0]["version"] != self.version:
+        if not rows or rows[0]["version"] != self._local.version:
             raise StoreOutdated("it does not hold this version of the graph yet")
 
     def _walked(self, start: Callable[[], Walk[Subgraph]], documents: Documents) -> Subgraph:
@@ -182,7 +188,7 @@ class Neo4jGraph:
                     wanted = walk.send(await self._fetch(run, wanted, documents))
             except StopIteration as end:
                 found: Subgraph = end.value
-            return found.with_entities(await self._by_id(run, found.ends))
+            return found.with_entities(self._local.entities_by_id(found.ends))
 
         return self.read(work)
 
@@ -194,8 +200,12 @@ class Neo4jGraph:
             documents=None if documents is None else list(documents),
             most=wanted.limit or _ALL,
         )
-        return [relation_of(row["subject"], row["object"], row["relation"]) for row in rows]
+        found = [self._local.relation_by_id(item) for item in rows[0]["ids"]]
+        if None in found:
+            await self._check(run)  # which it is while another version is being loaded
+            raise _strange()
+        return [relation for relation in found if relation is not None]
 
-    async def _by_id(self, run: Run, ids: Sequence[str]) -> dict[str, Entity]:
-        rows = await run(_BY_ID, keys=[key_of(self._library, item) for item in dict.fromkeys(ids)])
-        return {row["entity"]["id"]: entity_of(row["entity"]) for row in rows}
+
+def _strange() -> StoreError:
+    return StoreError("it holds what is not in the graph: something else writes there")

@@ -30,8 +30,11 @@ class NetworkXStore:
         self._entities = {item.id: item for item in data.entities}
         self._relations: dict[str, Relation] = {}
         self._at: defaultdict[str, list[str]] = defaultdict(list)
+        self._names: dict[str, str] = {}  # all of an entity's, where a search looks first
         for entity in data.entities:
-            self.graph.add_node(entity.id, **node_properties(entity))
+            properties = node_properties(entity)
+            self._names[entity.id] = "\n".join(properties["names"])
+            self.graph.add_node(entity.id, **properties)
         for relation in data.relations:
             properties = edge_properties(relation)
             self._relations[properties["id"]] = relation
@@ -39,6 +42,9 @@ class NetworkXStore:
                 self._at[end].append(properties["id"])
             self.graph.add_edge(relation.subject, relation.object, relation.relation, **properties)
         self._matcher = Matcher(self.graph)
+
+    def check(self) -> None:
+        """It is always there."""
 
     def match(self, pattern: Pattern, limit: int, documents: Documents = None) -> Matched:
         return self._matcher.match(pattern, limit=limit, documents=documents)
@@ -57,12 +63,16 @@ class NetworkXStore:
 
     def entities(self, text: str, limit: int) -> list[Entity]:
         wanted = query_key(text)
+        first = wanted.split(" ")[0]
         found = [
-            (like, -entity.mentions, entity.id)
-            for entity in self._entities.values()
-            if (like := likeness(self.graph.nodes[entity.id]["names"], wanted)) is not None
+            (like, -self._entities[item].mentions, item)
+            for item, names in self._names.items()
+            if first in names and (like := likeness(self.graph.nodes[item]["names"], wanted)) is not None
         ]
         return [self._entities[item] for *_, item in sorted(found)[:limit]]
+
+    def relation_by_id(self, item: str) -> Relation | None:
+        return self._relations.get(item)
 
     def relation(self, subject: str, relation: str, target: str) -> Relation | None:
         """What a row of a match stands for."""

@@ -92,17 +92,17 @@ def version_of(entities: Iterable[Entity], relations: Iterable[Relation]) -> str
 
 
 def digest_of(item: Entity | Relation) -> str:
-    """Another one for whatever differs in it: 32 hex digits."""
+    """Another one for whatever differs in it: 20 hex digits."""
     return _hash(list(item.__dict__.values()))  # in the order of the fields: a third of the time of asking each
 
 
 def relation_id(relation: Relation) -> str:
-    """Of its ends and its name: 32 hex digits."""
+    """Of its ends and its name: 20 hex digits."""
     return _hash([relation.subject, relation.relation, relation.object])
 
 
 def _hash(values: list[object]) -> str:
-    return hashlib.blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return hashlib.blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
 
 
 def _unresolved(name: str) -> str:

@@ -21,6 +21,9 @@ class GraphStore(Protocol):
     Raises StoreError where the store can't answer; the one in this process always can.
     """
 
+    def check(self) -> None:
+        """Whether it would answer now."""
+
     def match(self, pattern: Pattern, limit: int, documents: Documents = None) -> Matched:
         """What fits the pattern: at most `limit` relations and answers. Raises TooBroad too."""
 

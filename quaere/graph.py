@@ -20,7 +20,6 @@ from graph.cypher.parser import read_cypher
 from graph.failover import Answered, Graph
 from graph.found import Matched
 from graph.names import NameIndex, index_of
-from graph.neo4j_store import Neo4jStore
 from graph.pattern import Edge, Part, Pattern, named
 from graph.projection import Projection
 from graph.resolve.service import Resolver
@@ -28,6 +27,7 @@ from graph.rows import rows_of
 from graph.store import Documents, GraphStore
 from graph.traversal import Subgraph
 from graph.view import view_of
+from quaere.providers import graph_database_of
 
 AskedBy = Literal["cypher", "slots", "rules", "entity", ""]
 EMPTY = "the knowledge graph is empty: no relation was read from the documents yet (`quaere graph build`)"
@@ -55,8 +55,8 @@ class KnowledgeGraph:
         self._ledger = ledger
         self._llm = llm
         self._known: _Known | None = None
-        neo4j = Neo4jStore(settings, ledger.graph.library()) if settings.neo4j_url else None
-        self._store = Graph(Projection(ledger.graph, resolver.sync).current, neo4j)
+        database = graph_database_of(settings, ledger.graph.library)
+        self._store = Graph(Projection(ledger.graph, resolver.sync).current, database)
 
     async def ask(
         self,
@@ -141,7 +141,7 @@ class KnowledgeGraph:
                     raise
                 notes.append(error.message)
                 continue
-            found = self._matched(answered.value, documents)
+            found = self._matched(answered, documents)
             if found.rows:
                 notes += pattern.notes
                 if _is_looser(pattern, asked.patterns[0]):
@@ -153,8 +153,8 @@ class KnowledgeGraph:
         first = asked.patterns[0].text if asked.patterns else ""
         return GraphResult(pattern=first, asked_by=asked.asked_by, note="; ".join(notes))
 
-    def _matched(self, found: Matched, documents: Documents) -> GraphResult:
-        local = self._store.local()
+    def _matched(self, answered: Answered[Matched], documents: Documents) -> GraphResult:
+        found, local = answered.value, answered.local
         relations = [relation for key in found.relations if (relation := local.relation(*key)) is not None]
         entities = local.entities_by_id(
             [*found.answers, *(end for key in relations for end in (key.subject, key.object))]

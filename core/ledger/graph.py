@@ -88,7 +88,7 @@ class GraphLedger:
         """An id of this library, made when it is first asked for: several may share one graph database."""
         if (found := self._meta(_LIBRARY)) is None:
             with self._engine.begin() as connection:
-                _insert_meta(connection, _LIBRARY, uuid4().hex, replace=False)
+                _insert_meta(connection, _LIBRARY, uuid4().hex[:12], replace=False)
             found = self._meta(_LIBRARY)
         assert found
         return found

@@ -20,6 +20,7 @@ from graph.cypher.parser import read_cypher
 from graph.neo4j_link import Neo4jLink, Run
 from graph.neo4j_store import Neo4jStore
 from graph.networkx_store import NetworkXStore
+from graph.properties import edge_properties, node_properties
 from graph.store import StoreError, StoreOutdated, StoreUnavailable
 from tests.support.graphs import HOSTILE, graph_of, random_graph, said
 from tests.support.neo4j_server import NEO4J_5, Neo4jServer, running_neo4j
@@ -79,7 +80,8 @@ def test_it_finds_what_networkx_finds(server: Neo4jServer, stores: list[Neo4jSto
     data = random_graph(40, 160, seed=1)
     stores.append(store := store_at(server))
     store.sync(data)
-    there, here = store.at(data.version), NetworkXStore(data)
+    here = NetworkXStore(data)
+    there = store.at(here)
     assert store.server == f"neo4j {server.release.version}"
     ids = [entity.id for entity in data.entities]
     for documents in (None, ["d0", "d3"], []):
@@ -98,6 +100,36 @@ def test_it_finds_what_networkx_finds(server: Neo4jServer, stores: list[Neo4jSto
     assert there.entities_by_id([*ids, "?"]) == here.entities_by_id(ids)
 
 
+def test_what_it_holds(server: Neo4jServer, stores: list[Neo4jStore]) -> None:
+    data = random_graph(20, 60, seed=2)
+    stores.append(store := store_at(server))
+    store.sync(data)
+    own = ("key", "library", "digest")
+    found = rows(server, "MATCH (e:Entity {library: 'one'}) RETURN properties(e) AS it ORDER BY it.id")
+    assert [{k: v for k, v in row["it"].items() if k not in own} for row in found] == [
+        node_properties(entity) for entity in data.entities
+    ]
+    assert {(row["it"]["key"], row["it"]["library"]) for row in found} == {
+        (f"one:{e.id}", "one") for e in data.entities
+    }
+    edges = "MATCH (a:Entity)-[r:RELATION {library: 'one'}]->(b) RETURN a.id AS one, properties(r) AS it, b.id AS other"
+    held = {
+        (row["one"], row["it"]["relation"], row["other"]): {k: v for k, v in row["it"].items() if k not in own}
+        for row in rows(server, edges)
+    }
+    assert held == {(r.subject, r.relation, r.object): edge_properties(r) for r in data.relations}
+
+
+def test_what_somebody_else_wrote_there_is_no_answer(old: Neo4jServer, stores: list[Neo4jStore]) -> None:
+    data = graph_of(said("a", "R", "b"))
+    stores.append(store := store_at(old))
+    store.sync(data)
+    rows(old, "MATCH (a:Entity {library: 'one'})-[r]->(b) CREATE (b)-[:RELATION {id: 'x'}]->(a)")
+    with pytest.raises(StoreError, match="something else"):
+        store.at(NetworkXStore(data)).neighbourhood([data.entities[0].id], 1, 9)
+    rows(old, "MATCH (:Entity {library: 'one'})-[r:RELATION {id: 'x'}]->() DELETE r")
+
+
 def test_only_what_differs_is_written(server: Neo4jServer, stores: list[Neo4jStore]) -> None:
     one, two = random_graph(60, 200, seed=1), random_graph(60, 220, seed=1)
     stores += [store_at(server), store_at(server)]
@@ -111,17 +143,17 @@ def test_only_what_differs_is_written(server: Neo4jServer, stores: list[Neo4jSto
         assert counts(server, "one") == (len(two.entities), len(two.relations))
         less = store.sync(one)
         assert less and counts(server, "one") == (len(one.entities), len(one.relations))
-        assert store.at(one.version).entities("entity", 99) == NetworkXStore(one).entities("entity", 99)
+        assert store.at(NetworkXStore(one)).entities("entity", 99) == NetworkXStore(one).entities("entity", 99)
 
 
 def test_another_version_is_not_asked(old: Neo4jServer, stores: list[Neo4jStore]) -> None:
     one, two = random_graph(10, 20), random_graph(10, 21)
     stores.append(store := store_at(old))
     with pytest.raises(StoreOutdated):
-        store.at(one.version).entities("e", 3)
+        store.at(NetworkXStore(one)).entities("e", 3)
     store.sync(one)
     with pytest.raises(StoreOutdated):
-        store.at(two.version).entities("e", 3)
+        store.at(NetworkXStore(two)).entities("e", 3)
 
 
 def test_nobody_sees_half_of_a_change(server: Neo4jServer, stores: list[Neo4jStore]) -> None:
@@ -129,7 +161,8 @@ def test_nobody_sees_half_of_a_change(server: Neo4jServer, stores: list[Neo4jSto
     versions = [random_graph(200, 500, seed=1), random_graph(200, 800, seed=1)]
     stores += [store_at(server), store_at(server)]
     start = versions[0].entities[0].id
-    expected = [NetworkXStore(data).neighbourhood([start], 3, 5000) for data in versions]
+    here = [NetworkXStore(data) for data in versions]
+    expected = [store.neighbourhood([start], 3, 5000) for store in here]
     assert expected[0] != expected[1]
     stop = threading.Event()
     seen = {0: 0, 1: 0, "outdated": 0}
@@ -140,7 +173,7 @@ def test_nobody_sees_half_of_a_change(server: Neo4jServer, stores: list[Neo4jSto
             turn += 1
             which = turn % 2
             try:
-                found = stores[1].at(versions[which].version).neighbourhood([start], 3, 5000)
+                found = stores[1].at(here[which]).neighbourhood([start], 3, 5000)
             except StoreOutdated:
                 seen["outdated"] += 1
                 continue
@@ -184,15 +217,14 @@ def test_libraries_share_a_database(server: Neo4jServer, stores: list[Neo4jStore
     stores += [store_at(server, "one"), store_at(server, "two")]
     for store, data in zip(stores, (one, two), strict=True):
         store.sync(data)
-    for store, data in zip(stores, (one, two), strict=True):
-        here = NetworkXStore(data)
-        assert store.at(data.version).entities("entity", 50) == here.entities("entity", 50)
+    for store, here in zip(stores, (NetworkXStore(one), NetworkXStore(two)), strict=True):
+        assert store.at(here).entities("entity", 50) == here.entities("entity", 50)
         pattern = read_cypher("MATCH (a)-[r]->(b) RETURN a")
-        assert store.at(data.version).match(pattern, 1000) == here.match(pattern, 1000)
+        assert store.at(here).match(pattern, 1000) == here.match(pattern, 1000)
     stores[0].drop()
     assert counts(server, "one") == (0, 0) and counts(server, "two") == (len(two.entities), len(two.relations))
     with pytest.raises(StoreOutdated):
-        stores[0].at(one.version).entities("e", 1)
+        stores[0].at(NetworkXStore(one)).entities("e", 1)
 
 
 def test_a_load_that_broke_off_is_continued(old: Neo4jServer, stores: list[Neo4jStore]) -> None:
@@ -222,7 +254,7 @@ def test_a_read_can_not_write(server: Neo4jServer, stores: list[Neo4jStore]) -> 
     data = graph_of(said("a", "R", "b"))
     store.sync(data)
     with pytest.raises(StoreError, match=r"(?i)write"):
-        store.at(data.version).read(lambda run: run("MATCH (e:Entity) SET e.name = 'x' RETURN e"))
+        store.at(NetworkXStore(data)).read(lambda run: run("MATCH (e:Entity) SET e.name = 'x' RETURN e"))
 
 
 def test_a_query_that_takes_too_long_ends(old: Neo4jServer, stores: list[Neo4jStore]) -> None:
@@ -232,10 +264,10 @@ def test_a_query_that_takes_too_long_ends(old: Neo4jServer, stores: list[Neo4jSt
     start = time.monotonic()
     slow = "UNWIND range(1, 100000) AS x UNWIND range(1, 100000) AS y WITH x, y WHERE x * y = -1 RETURN count(*) AS n"
     with pytest.raises(StoreError) as caught:
-        store.at(data.version).read(lambda run: run(slow))
+        store.at(NetworkXStore(data)).read(lambda run: run(slow))
     assert time.monotonic() - start < 4 and "1 s" in caught.value.message
     assert not isinstance(caught.value, StoreUnavailable)
-    assert store.at(data.version).entities("a", 1)
+    assert store.at(NetworkXStore(data)).entities("a", 1)
 
 
 def test_values_that_json_does_not_have(server: Neo4jServer) -> None:
@@ -272,7 +304,7 @@ class TestFailures:
         store = Neo4jStore(GraphSettings(**{"neo4j_url": url, "timeout_s": 2, **changes}), "one")
         start = time.monotonic()
         with pytest.raises(StoreUnavailable) as caught:
-            store.at(self.DATA.version).entities("a", 1)
+            store.at(NetworkXStore(self.DATA)).entities("a", 1)
         assert time.monotonic() - start < 5
         with pytest.raises(StoreUnavailable):
             store.sync(self.DATA)
@@ -317,7 +349,7 @@ class TestFailures:
             assert "PASSWORD" in self._says(server.url, timeout_s=20).hint
             store = store_at(server, neo4j_password="correct-s3cret")
             store.sync(self.DATA)
-            assert store.at(self.DATA.version).entities("a", 1)
+            assert store.at(NetworkXStore(self.DATA)).entities("a", 1)
             store.close()
 
 

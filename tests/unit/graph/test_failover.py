@@ -46,11 +46,11 @@ class Scripted(Neo4jStore):
         finally:
             self.loaded.set()
 
-    def at(self, version: str, named: object = None) -> GraphStore:  # type: ignore[override]
+    def at(self, local: NetworkXStore) -> GraphStore:  # type: ignore[override]
         self.asked += 1
         if self.failure:
             raise self.failure
-        if self.held is None or self.held.version != version:
+        if self.held is None or self.held.version != local.version:
             raise StoreOutdated("it does not hold this version of the graph yet")
         return NetworkXStore(self.held)
 
