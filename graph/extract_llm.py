@@ -18,7 +18,7 @@ from graph.relations import KINDS
 from graph.stated import Stated, Statements, checked, uncited
 
 MAX_TOKENS = 1024  # of one reply: ten relations with their quotes take about 700
-_ORDERS = ("", "Begin with the last sentence of the passage and go backwards.")
+_ORDERS = ("from the first to the last", "from the last to the first")
 _TEMPERATURES = (0.0, 0.4)
 # Tokens of a reply for each token of a passage, measured on the MiniMax paper (eval/results/graph_minimax.json).
 _REPLY_PER_TOKEN = 1.0

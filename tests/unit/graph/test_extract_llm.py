@@ -192,8 +192,8 @@ async def test_instructions_in_the_passage_are_data(read: Callable[..., Any]) ->
     (request,) = read.servers[0].requests  # type: ignore[attr-defined]
     asked = request.body["messages"][0]["content"]
     assert (
-        asked.count("</passage>") == 3
-    )  # in the words about it, of the example, and of the end: not the passage's own
+        asked.count("</passage>") == 4
+    )  # in the words about it, of two examples, and of the end: not the passage's own
 
 
 async def test_of_two_passes_agreement_is_confidence(read: Callable[..., Any]) -> None:
