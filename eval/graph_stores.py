@@ -27,11 +27,11 @@ from core.graph import GraphData
 from core.ledger.graph import GraphRows, Said
 from core.settings import GraphSettings
 from graph.cypher.parser import read_cypher
-from graph.neo4j_load import key_of
-from graph.neo4j_store import Neo4jStore
-from graph.networkx_store import NetworkXStore
 from graph.projection import project
-from graph.store import GraphStore
+from graph.stores.neo4j_load import key_of
+from graph.stores.neo4j_store import Neo4jStore
+from graph.stores.networkx_store import NetworkXStore
+from graph.stores.store import GraphStore
 
 _DOCUMENTS, _KINDS, _ASKED = 200, 30, 50
 _TWO_HOPS = """MATCH (a:Entity {key: $key})-[:RELATION]-(b:Entity)-[:RELATION]-(c:Entity)

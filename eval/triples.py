@@ -26,9 +26,9 @@ from core.settings import ChunkSettings, Settings, load_settings
 from core.spending import account
 from core.text import sentences
 from core.types import Chunk, Usage
-from graph.extract_llm import LLMReader
-from graph.extract_rules import extract, worth_reading
-from graph.phrases import vocabulary_of
+from graph.extraction.extract_llm import LLMReader
+from graph.extraction.extract_rules import extract, worth_reading
+from graph.extraction.phrases import vocabulary_of
 from ingest.chunk import chunk_document
 from ingest.pdf import parse_pdf
 

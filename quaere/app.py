@@ -49,7 +49,7 @@ from core.types import (
     Turn,
     Usage,
 )
-from graph.build import GraphBuilder
+from graph.extraction.build import GraphBuilder
 from ingest.describe import Describer
 from ingest.pipeline import Ingestor, Summarise
 from ingest.render import render_png

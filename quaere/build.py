@@ -15,7 +15,7 @@ from core.ledger import Ledger
 from core.llm import LLM, LLMs
 from core.ports import Embedder
 from core.settings import IngestSettings, RetrievalSettings, Settings
-from graph.build import GraphBuilder
+from graph.extraction.build import GraphBuilder
 from graph.mentions.index import MentionIndex
 from graph.resolve.asking import Asker
 from graph.resolve.service import Resolver

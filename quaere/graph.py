@@ -14,18 +14,18 @@ from core.ledger import Ledger
 from core.llm import LLM
 from core.settings import GraphSettings
 from core.trace import Step, Tracer
-from graph.ask_graph import Asked, GraphAsker
-from graph.canonical import pattern_of
+from graph.asking.ask_graph import Asked, GraphAsker
+from graph.asking.names import NameIndex, index_of
 from graph.cypher.parser import read_cypher
-from graph.failover import Answered, Graph
-from graph.found import Matched
-from graph.names import NameIndex, index_of
-from graph.pattern import Edge, Part, Pattern, named
+from graph.patterns.canonical import pattern_of
+from graph.patterns.found import Matched
+from graph.patterns.pattern import Edge, Part, Pattern, named
 from graph.projection import Projection
 from graph.resolve.service import Resolver
 from graph.rows import rows_of
-from graph.store import Documents, GraphStore
-from graph.traversal import Subgraph
+from graph.stores.failover import Answered, Graph
+from graph.stores.store import Documents, GraphStore
+from graph.stores.traversal import Subgraph
 from graph.view import view_of
 from quaere.providers import graph_database_of
 

@@ -11,7 +11,7 @@ from core.graph import Extractor, GraphEstimate, GraphReport
 from core.ports import OnEvent
 from core.settings import Settings
 from core.spending import account
-from graph.build import GraphBuilder
+from graph.extraction.build import GraphBuilder
 from graph.resolve.service import Resolver
 from quaere.graph import KnowledgeGraph
 

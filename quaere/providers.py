@@ -14,7 +14,7 @@ from core.settings import EmbedderSettings, GraphSettings, RerankSettings
 from retrieval.rerank import Reranking
 
 if TYPE_CHECKING:
-    from graph.neo4j_store import Neo4jStore
+    from graph.stores.neo4j_store import Neo4jStore
 
 _BGE_HINT = "pip install 'quaere[bge]' (about 5 GB with PyTorch's CUDA build), or use a service over HTTP"
 
@@ -46,7 +46,7 @@ def graph_database_of(settings: GraphSettings, library: Callable[[], str]) -> Ne
     """The configured graph database, not connected to yet; None where none is. `library` gives this library's id."""
     if not settings.neo4j_url:
         return None
-    from graph.neo4j_store import Neo4jStore
+    from graph.stores.neo4j_store import Neo4jStore
 
     return Neo4jStore(settings, library())
 

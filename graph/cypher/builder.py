@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from lark import Token
 
 from core.errors import InvalidInput
-from graph.conditions import TRUE, Condition, Conj, Disj, Neg, Test, both, conjuncts
 from graph.cypher.refusals import refused
 from graph.cypher.syntax import Arrow, Chain, Element, Match, Properties, Query
 from graph.cypher.terms import Kinds, Terms, check_result
-from graph.pattern import Edge, Part, edge_between, relation_name
+from graph.patterns.conditions import TRUE, Condition, Conj, Disj, Neg, Test, both, conjuncts
+from graph.patterns.pattern import Edge, Part, edge_between, relation_name
 
 
 @dataclass

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from graph.conditions import TRUE, Alike, Condition, Conj, Neg, Test, conjuncts, unknown_words
-from graph.found import MOST_ENTITIES, Found, RelationKey, Weighed
-from graph.globs import as_regex
-from graph.pattern import Alternative, Edge, Part, Pattern
-from graph.plans import name_tests
+from graph.patterns.conditions import TRUE, Alike, Condition, Conj, Neg, Test, conjuncts, unknown_words
+from graph.patterns.found import MOST_ENTITIES, Found, RelationKey, Weighed
+from graph.patterns.globs import as_regex
+from graph.patterns.pattern import Alternative, Edge, Part, Pattern
+from graph.patterns.plans import name_tests
 
 Keys = Callable[[Condition], Iterable[str]]
 """The `key` of each node that fulfils a test of names or ids."""

@@ -11,12 +11,12 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedToken
 from lark.lark import PostLex
 
 from core.errors import InvalidInput
-from graph.canonical import pattern_of
 from graph.cypher.builder import Builder
 from graph.cypher.refusals import ALLOWED, explained, refused
 from graph.cypher.reply import query_in
 from graph.cypher.syntax import Query, ToSyntax
-from graph.pattern import Pattern
+from graph.patterns.canonical import pattern_of
+from graph.patterns.pattern import Pattern
 
 MOST_CHARACTERS, _MOST_TOKENS = 50_000, 1_000
 ParameterValue = str | int | float | Sequence[str]

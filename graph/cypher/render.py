@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from graph.conditions import TRUE, Alike, Condition, Conj, Neg, Test, Value, both, conjuncts
-from graph.globs import as_regex
-from graph.pattern import Alternative, Edge, Part
+from graph.patterns.conditions import TRUE, Alike, Condition, Conj, Neg, Test, Value, both, conjuncts
+from graph.patterns.globs import as_regex
+from graph.patterns.pattern import Alternative, Edge, Part
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}

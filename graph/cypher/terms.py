@@ -9,11 +9,23 @@ from typing import Literal
 from lark import Token
 
 from core.errors import InvalidInput
-from graph.conditions import FALSE, TRUE, Alike, Condition, Operator, Property, Test, Value, both, either, negated
 from graph.cypher import syntax
 from graph.cypher.refusals import refused
 from graph.folding import fold, type_key, wording_key
-from graph.globs import literal, parts, read_regex
+from graph.patterns.conditions import (
+    FALSE,
+    TRUE,
+    Alike,
+    Condition,
+    Operator,
+    Property,
+    Test,
+    Value,
+    both,
+    either,
+    negated,
+)
+from graph.patterns.globs import literal, parts, read_regex
 from graph.relations import BY_NAME
 
 Kinds = dict[str, str]

@@ -11,10 +11,10 @@ import pytest
 from core.graph import GraphData
 from core.settings import GraphSettings
 from graph.cypher.parser import read_cypher
-from graph.failover import Graph
-from graph.neo4j_store import Neo4jStore
-from graph.networkx_store import NetworkXStore
-from graph.store import GraphStore
+from graph.stores.failover import Graph
+from graph.stores.neo4j_store import Neo4jStore
+from graph.stores.networkx_store import NetworkXStore
+from graph.stores.store import GraphStore
 from tests.support.graphs import random_graph
 from tests.support.neo4j_server import Neo4jServer
 

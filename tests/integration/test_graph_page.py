@@ -13,7 +13,7 @@ from PIL import Image
 from core.errors import LibraryBusy, NotFound
 from core.graph import Entity, GraphData, GraphResult, GraphView, Relation
 from core.types import Filter, PageView
-from graph.names import index_of
+from graph.asking.names import index_of
 from graph.view import view_of
 from tests.support.browser import NO_WEBGL, browsing, served
 from tests.support.fake_graph import evidence, row

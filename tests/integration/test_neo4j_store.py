@@ -17,11 +17,11 @@ import pytest
 from core.graph import GraphData
 from core.settings import GraphSettings
 from graph.cypher.parser import read_cypher
-from graph.neo4j_link import Neo4jLink, Run
-from graph.neo4j_store import Neo4jStore
-from graph.networkx_store import NetworkXStore
-from graph.properties import edge_properties, node_properties
-from graph.store import StoreError, StoreOutdated, StoreUnavailable
+from graph.stores.neo4j_link import Neo4jLink, Run
+from graph.stores.neo4j_store import Neo4jStore
+from graph.stores.networkx_store import NetworkXStore
+from graph.stores.properties import edge_properties, node_properties
+from graph.stores.store import StoreError, StoreOutdated, StoreUnavailable
 from tests.support.graphs import HOSTILE, graph_of, random_graph, said
 from tests.support.neo4j_server import NEO4J_5, Neo4jServer, running_neo4j
 

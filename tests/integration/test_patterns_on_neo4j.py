@@ -11,7 +11,7 @@ import neo4j
 import pytest
 
 from graph.cypher.parser import read_cypher
-from graph.matcher import Matcher
+from graph.patterns.matcher import Matcher
 from tests.support.graph_patterns import (
     CREATE_EDGES,
     CREATE_NODES,

@@ -12,8 +12,8 @@ import networkx as nx
 
 from graph.cypher.compiler import Keys, Statement, compiled, read_record
 from graph.folding import folded_names, type_key, wording_key
-from graph.found import Found, Matched, matched
-from graph.pattern import Pattern
+from graph.patterns.found import Found, Matched, matched
+from graph.patterns.pattern import Pattern
 
 LONG = "é'`\"}{" + "n" * 10_000 + "\\"
 NAMES = (

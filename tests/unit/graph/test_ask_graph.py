@@ -7,11 +7,11 @@ import json
 import pytest
 
 from core.graph import Entity
-from graph.ask_graph import GraphAsker
-from graph.ask_rules import RuleReader
-from graph.ask_slots import Slots, pattern_from
+from graph.asking.ask_graph import GraphAsker
+from graph.asking.ask_rules import RuleReader
+from graph.asking.ask_slots import Slots, pattern_from
+from graph.asking.names import NameIndex
 from graph.cypher.parser import read_cypher
-from graph.names import NameIndex
 from tests.support.scripted_endpoint import answer, refusal
 from tests.unit.llm.conftest import Play, play
 

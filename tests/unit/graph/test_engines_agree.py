@@ -7,7 +7,7 @@ import random
 import pytest
 
 from graph.cypher.parser import read_cypher
-from graph.matcher import Matcher
+from graph.patterns.matcher import Matcher
 from tests.support.graph_patterns import QueryWriter, RawWriter, answered, in_kglite, random_graph, relations_of
 
 _GRAPHS, _QUERIES = 30, 25

@@ -13,7 +13,7 @@ from core.ledger.triples import Extraction
 from core.llm import LLM
 from core.settings import Endpoint
 from core.types import Chunk, Span
-from graph.extract_llm import LLMReader
+from graph.extraction.extract_llm import LLMReader
 from tests.support.scripted_endpoint import Kept, LLMServer, Request, Scripted, answer
 
 TEXT = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.types import Chunk, Span
-from graph.extract_rules import extract, read_all, worth_reading
-from graph.phrases import Vocabulary, vocabulary_of
+from graph.extraction.extract_rules import extract, read_all, worth_reading
+from graph.extraction.phrases import Vocabulary, vocabulary_of
 
 Fact = tuple[str, str, str]
 

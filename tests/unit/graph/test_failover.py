@@ -9,11 +9,11 @@ import pytest
 
 from core.graph import GraphData
 from core.settings import GraphSettings
-from graph.failover import Breaker, Graph
-from graph.neo4j_load import Loaded
-from graph.neo4j_store import Neo4jStore
-from graph.networkx_store import NetworkXStore
-from graph.store import GraphStore, StoreError, StoreOutdated, StoreUnavailable
+from graph.stores.failover import Breaker, Graph
+from graph.stores.neo4j_load import Loaded
+from graph.stores.neo4j_store import Neo4jStore
+from graph.stores.networkx_store import NetworkXStore
+from graph.stores.store import GraphStore, StoreError, StoreOutdated, StoreUnavailable
 from tests.support.graphs import graph_of, said
 
 ONE = graph_of(said("a", "R", "b"))

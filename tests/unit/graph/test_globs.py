@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.globs import as_regex, matches_glob, read_regex
+from graph.patterns.globs import as_regex, matches_glob, read_regex
 
 _pieces = st.lists(
     st.sampled_from([".*", ".", ".+", "a", "b", "(a|b.)", r"\.", r"\*", "(?:ab|)", "é", "\\\\"]), max_size=6

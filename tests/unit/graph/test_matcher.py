@@ -9,8 +9,8 @@ import pytest
 
 from core.errors import InvalidInput, TooBroad
 from graph.cypher.parser import read_cypher
-from graph.found import Matched, RelationKey
-from graph.matcher import Matcher
+from graph.patterns.found import Matched, RelationKey
+from graph.patterns.matcher import Matcher
 
 
 def _graph(*edges: tuple[str, str, str], **types: str) -> Matcher:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from core.graph import Entity
-from graph.names import NameIndex
+from graph.asking.names import NameIndex
 
 
 def _index(*names: str) -> NameIndex:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.graph import GraphData, Relation
 from graph.cypher.parser import read_cypher
-from graph.networkx_store import NetworkXStore
+from graph.stores.networkx_store import NetworkXStore
 from tests.support.graphs import HOSTILE, graph_of, random_graph, said
 
 small = st.builds(random_graph, st.integers(2, 9), st.integers(1, 14), st.integers(0, 10_000), st.just(3))

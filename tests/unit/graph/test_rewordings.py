@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graph.cypher.parser import read_cypher
-from graph.matcher import Matcher
+from graph.patterns.matcher import Matcher
 from tests.support.rewordings import QUESTIONS, Question, Reworder, fixed_graph
 
 _WORDINGS = 20

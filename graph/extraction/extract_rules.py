@@ -17,11 +17,11 @@ from core.ledger import Ledger
 from core.ledger.triples import Extraction
 from core.text import sentences, spans_within
 from core.types import Chunk
-from graph.clauses import Statement, statements
-from graph.naming import clean_name, name_key, problem
-from graph.phrases import Vocabulary, blanked, vocabulary_of
+from graph.extraction.clauses import Statement, statements
+from graph.extraction.naming import clean_name, name_key, problem
+from graph.extraction.phrases import Vocabulary, blanked, vocabulary_of
+from graph.extraction.triple_ids import triple_id
 from graph.relations import is_citation, normalise
-from graph.triple_ids import triple_id
 
 RULES = "rules@"  # and the version: another one reads every passage anew that older rules have read
 NAME = f"{RULES}1"

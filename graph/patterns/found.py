@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from graph.pattern import Pattern
+from graph.patterns.pattern import Pattern
 
 MOST_ENTITIES = 10_000  # of an answer that are told apart before it is cut at the limit
 

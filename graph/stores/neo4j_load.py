@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from core.graph import GraphData
-from graph.neo4j_link import Neo4jLink, Run, Work
 from graph.projection import digest_of
-from graph.properties import EDGE, NODE, Properties, edge_values, node_values
-from graph.store import StoreError, StoreOutdated
+from graph.stores.neo4j_link import Neo4jLink, Run, Work
+from graph.stores.properties import EDGE, NODE, Properties, edge_values, node_values
+from graph.stores.store import StoreError, StoreOutdated
 
 _NODES, _EDGES = 2000, 4000  # of one batch
 _BATCH_S = 60.0

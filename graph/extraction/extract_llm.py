@@ -13,9 +13,9 @@ from core.llm.tokens import estimate
 from core.prompts import Part, Prompt, prompt
 from core.text import sentences
 from core.types import Chunk
-from graph.naming import name_key
+from graph.extraction.naming import name_key
+from graph.extraction.stated import Stated, Statements, checked, uncited
 from graph.relations import KINDS
-from graph.stated import Stated, Statements, checked, uncited
 
 MAX_TOKENS = 1024  # of one reply: ten relations with their quotes take about 700
 _ORDERS = ("from the first to the last", "from the last to the first")

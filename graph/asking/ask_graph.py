@@ -12,15 +12,15 @@ from typing import Literal
 from core.errors import InvalidInput, LLMBadReply, LLMError, LLMTruncated
 from core.llm import LLM, Message
 from core.prompts import Part, Prompt, prompt
-from graph.ask_rules import RuleReader
-from graph.ask_slots import Slots, pattern_from
-from graph.canonical import pattern_of
-from graph.conditions import Condition, Conj, Disj, Test, both, conjuncts
+from graph.asking.ask_rules import RuleReader
+from graph.asking.ask_slots import Slots, pattern_from
+from graph.asking.names import Linked, NameIndex, shown_names
 from graph.cypher.parser import read_cypher
 from graph.folding import fold
-from graph.globs import matches_glob
-from graph.names import Linked, NameIndex, shown_names
-from graph.pattern import Pattern
+from graph.patterns.canonical import pattern_of
+from graph.patterns.conditions import Condition, Conj, Disj, Test, both, conjuncts
+from graph.patterns.globs import matches_glob
+from graph.patterns.pattern import Pattern
 from graph.relations import KINDS
 
 _MOST_TOKENS = 400  # of a query or of filled slots

@@ -11,9 +11,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from core.graph import Triple
 from core.text import find_quote, sentences, spans_within
 from core.types import Chunk
-from graph.naming import clean_name, name_key, problem
+from graph.extraction.naming import clean_name, name_key, problem
+from graph.extraction.triple_ids import triple_id
 from graph.relations import is_citation, is_denied, normalise
-from graph.triple_ids import triple_id
 
 MOST = 10  # relations of one reply, as its prompt says too
 _AGENTS = frozenset("person people author authors team organisation organization company institution group".split())

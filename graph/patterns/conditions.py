@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from graph.globs import matches_glob
+from graph.patterns.globs import matches_glob
 from graph.relations import BY_NAME
 
 Property = Literal["id", "name", "type", "relation", "wording", "confidence"]

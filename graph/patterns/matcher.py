@@ -16,11 +16,11 @@ from typing import Any
 import networkx as nx
 
 from core.errors import TooBroad
-from graph.conditions import TRUE, Condition, Facts, Test, holds, truth
 from graph.folding import folded_names, type_key, wording_key
-from graph.found import MOST_ENTITIES, Found, Matched, RelationKey, Weighed, matched
-from graph.pattern import Alternative, Edge, Part, Pattern
-from graph.plans import Step, plan
+from graph.patterns.conditions import TRUE, Condition, Facts, Test, holds, truth
+from graph.patterns.found import MOST_ENTITIES, Found, Matched, RelationKey, Weighed, matched
+from graph.patterns.pattern import Alternative, Edge, Part, Pattern
+from graph.patterns.plans import Step, plan
 
 
 @dataclass(frozen=True, eq=False)

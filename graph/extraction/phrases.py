@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from core.text import sentences
-from graph.naming import DETERMINERS, PRONOUNS
+from graph.extraction.naming import DETERMINERS, PRONOUNS
 
 Kind = Literal["name", "word", "number", "determiner", "pronoun", "preposition", "conjunction", "aux", "adverb",
                "relative", "verb", "not", "mark"]  # fmt: skip

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from graph.canonical import pattern_of
-from graph.conditions import TRUE, Condition, Test, both
+from graph.asking.names import Linked, NameIndex
 from graph.folding import wording_key
-from graph.names import Linked, NameIndex
-from graph.pattern import Edge, Part, Pattern, edge_between, named, relation_name
+from graph.patterns.canonical import pattern_of
+from graph.patterns.conditions import TRUE, Condition, Test, both
+from graph.patterns.pattern import Edge, Part, Pattern, edge_between, named, relation_name
 from graph.relations import is_denied, normalise
 
 _WH = re.compile(

@@ -6,11 +6,11 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from graph.canonical import pattern_of
-from graph.conditions import TRUE, Condition, Test, both
+from graph.asking.names import NameIndex
 from graph.folding import fold
-from graph.names import NameIndex
-from graph.pattern import Edge, Part, Pattern, edge_between, named
+from graph.patterns.canonical import pattern_of
+from graph.patterns.conditions import TRUE, Condition, Test, both
+from graph.patterns.pattern import Edge, Part, Pattern, edge_between, named
 
 
 class Slots(BaseModel):

@@ -15,16 +15,16 @@ from uuid import uuid4
 
 from core.graph import Entity, GraphData, Relation
 from core.settings import GraphSettings
-from graph.conditions import Condition
 from graph.cypher.compiler import compiled, read_record
-from graph.found import Found, Matched, matched
-from graph.neo4j_link import Neo4jLink, Run
-from graph.neo4j_load import VERSION, Load, Loaded, Stored, key_of
-from graph.networkx_store import NetworkXStore
-from graph.pattern import Pattern
-from graph.searching import query_key
-from graph.store import Documents, StoreError, StoreOutdated
-from graph.traversal import Subgraph, Walk, Wanted, around, between
+from graph.patterns.conditions import Condition
+from graph.patterns.found import Found, Matched, matched
+from graph.patterns.pattern import Pattern
+from graph.stores.neo4j_link import Neo4jLink, Run
+from graph.stores.neo4j_load import VERSION, Load, Loaded, Stored, key_of
+from graph.stores.networkx_store import NetworkXStore
+from graph.stores.searching import query_key
+from graph.stores.store import Documents, StoreError, StoreOutdated
+from graph.stores.traversal import Subgraph, Walk, Wanted, around, between
 
 T = TypeVar("T")
 

@@ -15,11 +15,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from core.graph import GraphData
-from graph.networkx_store import NetworkXStore
-from graph.store import GraphStore, StoreError, StoreOutdated, StoreUnavailable
+from graph.stores.networkx_store import NetworkXStore
+from graph.stores.store import GraphStore, StoreError, StoreOutdated, StoreUnavailable
 
 if TYPE_CHECKING:
-    from graph.neo4j_store import Neo4jStore  # 0.8 s of start, for those who have a server
+    from graph.stores.neo4j_store import Neo4jStore  # 0.8 s of start, for those who have a server
 
 T = TypeVar("T")
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0

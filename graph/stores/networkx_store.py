@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 import networkx as nx
 
 from core.graph import Entity, GraphData, Relation
-from graph.conditions import Condition
-from graph.found import Matched
-from graph.matcher import Matcher
-from graph.pattern import Pattern
-from graph.properties import edge_properties, node_properties
-from graph.searching import likeness, query_key
-from graph.store import Documents
-from graph.traversal import Subgraph, Wanted, around, between, stating, walked
+from graph.patterns.conditions import Condition
+from graph.patterns.found import Matched
+from graph.patterns.matcher import Matcher
+from graph.patterns.pattern import Pattern
+from graph.stores.properties import edge_properties, node_properties
+from graph.stores.searching import likeness, query_key
+from graph.stores.store import Documents
+from graph.stores.traversal import Subgraph, Wanted, around, between, stating, walked
 
 
 class NetworkXStore:

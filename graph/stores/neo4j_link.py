@@ -19,8 +19,8 @@ import neo4j
 from neo4j import exceptions
 
 from core.settings import GraphSettings
-from graph.neo4j_values import plain
-from graph.store import StoreError, StoreUnavailable
+from graph.stores.neo4j_values import plain
+from graph.stores.store import StoreError, StoreUnavailable
 
 T = TypeVar("T")
 _PING_S = 1.0  # that a server has to say that it is there, after it was silent for a query's time

@@ -22,9 +22,9 @@ from core.ports import OnEvent
 from core.settings import Endpoint, GraphSettings, Limits
 from core.spending import account
 from core.types import Chunk, Document, Event
-from graph.extract_llm import LLMReader
-from graph.extract_rules import RULES, RuleReader, worth_reading
-from graph.naming import name_key
+from graph.extraction.extract_llm import LLMReader
+from graph.extraction.extract_rules import RULES, RuleReader, worth_reading
+from graph.extraction.naming import name_key
 
 _LASTING = (LLMUnavailable, LLMBudget, LLMRejected)  # the next chunk would meet it too
 

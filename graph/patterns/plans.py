@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from graph.conditions import Condition, Disj, Test, conjuncts, variables
-from graph.pattern import Alternative, Edge, Part
+from graph.patterns.conditions import Condition, Disj, Test, conjuncts, variables
+from graph.patterns.pattern import Alternative, Edge, Part
 
 _FEW = 32  # ends of a path that are tried one by one, so that the way to each can be bounded
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from graph.acronyms import definitions
-from graph.phrases import Phrase, Token, Vocabulary, after, before, blanked, tokens_of
+from graph.extraction.phrases import Phrase, Token, Vocabulary, after, before, blanked, tokens_of
 from graph.relations import RELATED_TO, SAME_AS, row
 
 _VAGUE_DETERMINERS = frozenset("a an some any each every no another".split())

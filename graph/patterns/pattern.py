@@ -2,7 +2,7 @@
 
 A Pattern keeps the meaning of a read-only Cypher query and none of its wording: arrows point one way, conditions
 stand in one place and order, variables are named by their part in it, what a query RETURNs is not there. Two
-queries that are rewordings of each other give one Pattern (graph/canonical.py says how far that goes).
+queries that are rewordings of each other give one Pattern (graph/patterns/canonical.py says how far that goes).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from core.errors import InvalidInput
-from graph.conditions import TRUE, Condition, Test, both, conjuncts, pins
 from graph.folding import fold, wording_key
+from graph.patterns.conditions import TRUE, Condition, Test, both, conjuncts, pins
 from graph.relations import BY_NAME, RELATED_TO, is_symmetric, normalise
 
 MOST_EDGES, MOST_ALTERNATIVES = 12, 8

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from core.errors import QuaereError
 from core.graph import Entity
-from graph.found import Matched
-from graph.pattern import Pattern
-from graph.traversal import Subgraph
+from graph.patterns.found import Matched
+from graph.patterns.pattern import Pattern
+from graph.stores.traversal import Subgraph
 
 Documents = Collection[str] | None
 """Ids: only relations that one of them states count. None is any document."""

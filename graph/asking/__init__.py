@@ -1,0 +1,1 @@
+"""From a question to patterns: by Cypher, by slots and by rules."""

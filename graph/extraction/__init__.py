@@ -1,0 +1,1 @@
+"""Triples from text: by rules and by a language model."""
