@@ -17,13 +17,13 @@ EDGE = ("id", "relation", "wordings", "wording_keys", "triples", "documents", "c
 def node_values(entity: Entity) -> list[Any]:
     """Of NODE: `names` folded, with the aliases; `kind` the type, folded. None is no property."""
     keys = node_keys(entity)
-    return _listed(keys[name] if name in keys else getattr(entity, name) for name in NODE)
+    return [keys[name] if name in keys else getattr(entity, name) for name in NODE]
 
 
 def edge_values(relation: Relation) -> list[Any]:
     """Of EDGE: `id` is of the ends and the relation."""
     keys = {"id": relation_id(relation), **edge_keys(relation)}
-    return _listed(keys[name] if name in keys else getattr(relation, name) for name in EDGE)
+    return [keys[name] if name in keys else getattr(relation, name) for name in EDGE]
 
 
 def node_properties(entity: Entity) -> Properties:
@@ -32,11 +32,6 @@ def node_properties(entity: Entity) -> Properties:
 
 def edge_properties(relation: Relation) -> Properties:
     return _known(EDGE, edge_values(relation))
-
-
-def _listed(values: Iterable[Any]) -> list[Any]:
-    """Sequences as lists, which is what a database takes."""
-    return [list(value) if isinstance(value, tuple) else value for value in values]
 
 
 def _known(names: Iterable[str], values: Iterable[Any]) -> Properties:
