@@ -1,0 +1,1 @@
+"""Names to entities: which are one, why, and what people decided of it."""
