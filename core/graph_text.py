@@ -44,7 +44,7 @@ def answer_line(result: GraphResult) -> str:
 
 def result_text(result: GraphResult) -> str:
     """All of it as plain text. Nothing found is said, never an empty text."""
-    lines = [answer_line(result)] if result.rows else [NOTHING]
+    lines = [answer_line(result)] if result.rows or result.answers else [NOTHING]
     lines += [f"Note: {result.note}"] if result.note else []
     lines += [row_text(row) for row in result.rows]
     if result.truncated:

@@ -142,7 +142,8 @@ class KnowledgeGraph:
                 notes.append(error.message)
                 continue
             found = self._matched(answered, documents)
-            if found.rows:
+            of_nodes = asked.asked_by in ("", "cypher") and found.answers  # a pattern without relations has no rows
+            if found.rows or of_nodes:
                 notes += pattern.notes
                 if _is_looser(pattern, asked.patterns[0]):
                     found = found.model_copy(update={"answers": (), "relations": ()})

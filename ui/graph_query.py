@@ -107,8 +107,8 @@ def rows_text(found: GraphResult) -> str:
     """Each row on a line, its quotes below it; what was asked for first, how it was asked last."""
     from core.graph_text import NOTHING, SHOWN_QUOTES, answer_line, one_line, statement
 
-    lines = [] if found.rows else [NOTHING]
-    lines += [answer_line(found)] if found.rows and answer_line(found) else []
+    lines = [] if found.rows or found.answers else [NOTHING]
+    lines += [answer_line(found)] if answer_line(found) else []
     lines += [f"note: {found.note}"] if found.note else []
     lines += [""] if found.rows and lines else []
     for row in found.rows:

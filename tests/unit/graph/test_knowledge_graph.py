@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from core.errors import InvalidInput, NotFound
+from core.graph_text import NOTHING, result_text
 from core.types import Filter, Metadata
 from quaere.app import App
 from quaere.build import build
@@ -62,6 +63,14 @@ async def test_the_three_ways_give_the_same_row(app: App) -> None:
     cypher = await app.query_graph(cypher="MATCH (m {name: 'HeronNet'})-[:TRAINED_ON]->(d) RETURN d.name AS x")
     assert said(question) == said(cypher) and len(cypher.rows) == 1
     assert said(cypher) <= said(await app.query_graph(entity="heronnet", hops=1))
+
+
+async def test_a_query_for_entities_alone_has_answers_without_rows(app: App) -> None:
+    found = await app.query_graph(cypher="MATCH (n) WHERE n.name STARTS WITH 'Heron' RETURN n")
+    assert ([entity.name for entity in found.answers], found.rows) == (["HeronNet"], ())
+    assert "HeronNet" in result_text(found) and NOTHING not in result_text(found)
+    nothing = await app.query_graph(cypher="MATCH (n) WHERE n.name STARTS WITH 'Albatross' RETURN n")
+    assert NOTHING in result_text(nothing)
 
 
 async def test_two_hops_lead_over_two_documents(app: App) -> None:
