@@ -21,7 +21,7 @@ MAX_TOKENS = 1024  # of one reply: ten relations with their quotes take about 70
 _ORDERS = ("from the first to the last", "from the last to the first")
 _TEMPERATURES = (0.0, 0.4)
 # Tokens of a reply for each token of a passage, measured on the MiniMax paper (eval/results/graph_minimax.json).
-_REPLY_PER_TOKEN = 1.0
+_REPLY_PER_TOKEN = 1.2
 _RELATIONS = ", ".join(kind.name for kind in KINDS)
 
 

@@ -35,11 +35,14 @@ GENERIC = frozenset(
     "significant substantial important improvement improvements increase decrease gain gains change changes "
     "information knowledge time times year years day days amount total order use usage training test testing "
     "inference evaluation learning subject object relation entity name unknown none null n/a na other others etc "
-    "contribution contributions conclusion introduction abstract fact reason reasons goal aim purpose".split()
+    "al et contribution contributions conclusion introduction abstract fact reason reasons goal aim purpose".split()
 )
 _MARKS = " \t\n\"'“”‘’«»()[]{}<>*_`,;:.!?…·|"
-_ENUMERATION = re.compile(r"^(?:fig(?:ure)?|tab(?:le)?|sec(?:tion)?|eq(?:uation)?|appendix|chapter|algorithm|page|step)"
-                          r"\.?\s*[\dA-Z]?[\d.]*$", re.IGNORECASE)  # fmt: skip
+_ENUMERATION = re.compile(
+    r"(?:fig(?:ure)?|tab(?:le)?|sec(?:tion)?|eq(?:uation)?|appendix|chapter|algorithm|page|step)\.?\s*[\dA-Z]?[\d.]*|"
+    r"\d+(?:\.\d+)+\.\s.*",  # '2.2. Training': a section's number and heading
+    re.IGNORECASE,
+)
 
 
 def name_key(name: str) -> str:
@@ -85,6 +88,5 @@ def problem(name: str) -> str:
         return "long name"
     if len(name) == 1 and name.isascii():
         return "generic name"
-    if all(word in PRONOUNS or word in DETERMINERS or word in GENERIC for word in words) or _ENUMERATION.match(name):
-        return "generic name"
-    return ""
+    says_nothing = all(word in PRONOUNS or word in DETERMINERS or word in GENERIC for word in words)
+    return "generic name" if says_nothing or _ENUMERATION.fullmatch(name) else ""

@@ -102,6 +102,8 @@ def checked(stated: Stated, chunk: Chunk) -> Triple | str:
     types = stated.subject_type.strip()[:_MOST_TYPE], stated.object_type.strip()[:_MOST_TYPE]
     if inverted or (relation in _BY_AGENTS and _is_agent(types[0]) and not _is_agent(types[1])):
         subject, target, types = target, subject, types[::-1]
+    if not any(char.isalpha() for char in subject):
+        return "generic name"  # a number can be what is said of something, not what it is said of
     return Triple(
         id=triple_id(chunk.id, subject, wording, target),
         document_id=chunk.document_id,

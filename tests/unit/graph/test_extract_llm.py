@@ -14,6 +14,7 @@ from core.llm import LLM
 from core.settings import Endpoint
 from core.types import Chunk, Span
 from graph.extraction.extract_llm import LLMReader
+from graph.extraction.naming import problem
 from tests.support.scripted_endpoint import Kept, LLMServer, Request, Scripted, answer
 
 TEXT = (
@@ -214,3 +215,12 @@ async def test_a_reply_is_paid_for_once(read: Callable[..., Any]) -> None:
             assert len((await LLMReader(llm, 1).read(chunk())).triples) == 1
             await llm.aclose()
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("1. FC Köln", ""), ("86.0", ""), ("41.8 BLEU", ""), ("模型", ""), ("2.2. Tuning of TideNet", "generic name")]
+    + [(name, "generic name") for name in ("al", "Table 3", "the proposed method", "its results", "x")],
+)
+def test_what_names_something(name: str, why: str) -> None:
+    assert problem(name) == why
