@@ -17,7 +17,8 @@ from core.ledger import Ledger
 from core.ledger.triples import Extraction
 from core.text import sentences, spans_within
 from core.types import Chunk
-from graph.extraction.clauses import Statement, statements
+from graph.extraction.clauses import statements
+from graph.extraction.groups import Statement
 from graph.extraction.naming import clean_name, name_key, problem
 from graph.extraction.phrases import Vocabulary, blanked, vocabulary_of
 from graph.extraction.triple_ids import triple_id
