@@ -9,10 +9,12 @@ import hashlib
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from uuid import UUID, uuid5
 
+from core.errors import LibraryError
 from core.graph import Entity, GraphData, Relation
 from core.ledger.graph import GraphLedger, GraphRows, Named, Said
 from graph.folding import fold
@@ -37,7 +39,8 @@ class Projection:
         """The same object while nothing has changed, which takes 1 ms to see."""
         with self._lock:
             if self._kept is None or self._kept[0] != self._ledger.stamp():
-                self._resolve()
+                with suppress(LibraryError):  # a full disk: names are what they were, and unknown ones their own
+                    self._resolve()
                 rows = self._ledger.read()
                 self._kept = rows.stamp, project(rows)
             return self._kept[1]

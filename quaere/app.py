@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -324,6 +324,8 @@ class App(GraphDoor, GraphBuilding, MergesDoor):
         found = self._ledger.document(document)
         await self._queue.cancel_all_of(found.sha256)
         await asyncio.to_thread(self._ingestor.remove, found)
+        with suppress(LibraryError):  # as after a full disk: then its names go when the graph is next asked for
+            await asyncio.to_thread(self._resolver.sync)
         return found
 
     async def reindex(self, *, on_event: OnEvent | None = None) -> Health:

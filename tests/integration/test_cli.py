@@ -95,8 +95,8 @@ def test_with_a_language_model(library: Path) -> None:
     written = streamed("HeronNet is ", "better [1]. I made this up.")
     with LLMServer([completion('{"sentences": [1, 2, 999]}'), written]) as llm:
         model = {"QUAERE_LLM__BASE_URL": llm.url, "QUAERE_LLM__MODEL": "scripted"}
-        answer = json.loads(quaere(library, "ask", ANSWER, "--json", **model).stdout)
-        again = json.loads(quaere(library, "ask", ANSWER, "--json", **model).stdout)
+        answer = json.loads(quaere(library, "ask", "What is the error of HeronNet?", "--json", **model).stdout)
+        again = json.loads(quaere(library, "ask", "What is the error of HeronNet?", "--json", **model).stdout)
         assert len(llm.requests) == 2
     assert (answer["usage"]["calls"], answer["usage"]["prompt_tokens"]) == (2, 14)
     assert (again["usage"]["calls"], again["usage"]["cached_calls"], again["text"]) == (0, 2, answer["text"])

@@ -24,6 +24,7 @@ def settings_for(folder: Path, url: str = "") -> Settings:
 
 def contents(app: App, settings: Settings) -> dict[str, Any]:
     """All that a library holds, apart from when it was added, by which jobs, and what was asked."""
+    app._resolver.sync()  # names are resolved when the graph is next asked for
     url = settings.ledger_url.get_secret_value() or f"sqlite:///{settings.library / 'ledger.db'}"
     engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
     held: dict[str, Any] = {}
