@@ -96,7 +96,6 @@ def test_it_finds_what_networkx_finds(server: Neo4jServer, stores: list[Neo4jSto
                 pattern = read_cypher(text)
                 found = here.match(pattern, limit, documents)
                 assert there.match(pattern, limit, documents) == found, text
-                assert store.at(data.version, here.named).match(pattern, limit, documents) == found, text
     for text in (*HOSTILE, "entity", "1 entity", "ENTITY 2", "", "%"):
         assert there.entities(text, 7) == here.entities(text, 7)
     assert there.entities_by_id([*ids, "?"]) == here.entities_by_id(ids)
