@@ -133,7 +133,7 @@ async def test_a_chosen_entity_shows_its_relations_with_quotes_and_their_page() 
         await page.click("#details .quotes a >> nth=0")
         await page.wait_for_selector("#page img")
         assert await page.inner_text("#page blockquote") == QUOTE
-        assert await page.evaluate("document.querySelector('#page img').complete")
+        await page.wait_for_function("document.querySelector('#page img').complete")
         assert "page 2 of 3" in await page.inner_text("#page")
 
 
