@@ -210,7 +210,7 @@ async def test_the_official_client_gets_an_answer(tmp_path: Path) -> None:
     gate.touch()
     async with asyncio.timeout(60), official_client(str(tmp_path / "lib"), str(gate)) as session:
         assert (await session.initialize()).server_info.name == "quaere"
-        assert len((await session.list_tools()).tools) == 3
+        assert len((await session.list_tools()).tools) == 4
         result = await session.call_tool("ask", {"question": "When?"})
     assert not result.is_error and result.structured_content is not None
     assert result.structured_content["text"] == f"{QUOTE} [1]"
