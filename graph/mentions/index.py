@@ -76,8 +76,14 @@ class _Graph:
     documents: Mapping[str, int]
     lexicon: Lexicon
     weight: Sequence[float]  # of each name
-    mostly_capital: NDArray[np.bool_]  # of each token
+    vocabulary: Vocabulary  # may know more by now
+    mostly_capital: NDArray[np.bool_]  # of each token that it knew
     links: Bipartite
+
+    def asked(self, query: str) -> dict[int, float]:
+        """The names in a question, by their weights."""
+        text = self.vocabulary.known(query, len(self.mostly_capital))
+        return {name: self.weight[name] for _, name in self.lexicon.find(text, loosely=self.mostly_capital)}
 
 
 class MentionIndex:
@@ -129,7 +135,7 @@ class MentionIndex:
     def search(self, query: str, found: Sequence[tuple[str, float]], k: int, documents: Sequence[str] = ()) -> Walked:
         """It starts from the names in the query, and where there are none from `found`; 7 ms in 6,000 chunks."""
         graph = self._current()
-        names = self._asked(graph, query)
+        names = graph.asked(query)
         chunks = {graph.places[item]: score for item, score in found if not names and item in graph.places}
         closed = None
         if documents:
@@ -143,10 +149,6 @@ class MentionIndex:
         best = np.argsort(-mass, kind="stable")[: min(k, len(reached))]
         ranking = [(graph.ids[at], float(mass[at])) for at in best]
         return Walked(ranking, float(np.exp(-(reached * np.log(reached)).sum())), len(graph.ids))
-
-    def _asked(self, graph: _Graph, query: str) -> dict[int, float]:
-        text = self._vocabulary.known(query)
-        return {name: graph.weight[name] for _, name in graph.lexicon.find(text, loosely=graph.mostly_capital)}
 
     def _current(self) -> _Graph:
         with self._lock:
@@ -212,6 +214,7 @@ def _put_together(
         documents={item: at for at, (item, _) in enumerate(ordered)},
         lexicon=lexicon,
         weight=names.weight,
+        vocabulary=vocabulary,
         mostly_capital=_mostly_capital(text, len(vocabulary)),
         links=Bipartite(every, [to_name[edge] for edge in every], [to_chunk[edge] for edge in every], size),
     )

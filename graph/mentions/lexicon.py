@@ -45,10 +45,11 @@ class Vocabulary:
             small.append(False)
         return Tokenised(np.array(numbers, dtype=np.int32), np.array(small, dtype=np.bool_))
 
-    def known(self, text: str) -> Tokenised:
-        """As `read`, but unknown tokens get 0 and are not kept."""
+    def known(self, text: str, size: int) -> Tokenised:
+        """As `read`, but what is not among the first `size` numbers gets 0: texts may be read meanwhile."""
         found = [token(word) for word in words(text)]
         numbers = np.array([*(self.of(each.folded) for each in found), 0], dtype=np.int32)
+        numbers[numbers >= size] = 0
         return Tokenised(numbers, np.array([*(each.small for each in found), False], dtype=np.bool_))
 
 

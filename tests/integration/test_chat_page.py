@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-import uvicorn
 from PIL import Image
 
 from core.errors import CorruptDocument, InvalidInput, LLMUnavailable
@@ -24,8 +23,9 @@ from core.ports import OnEvent
 from core.settings import ServeSettings
 from core.types import Answer, Document, Event, Filter, PageView, TraceStep, Turn
 from mcp_tools.client import ToolClient
+from tests.support.browser import served
 from tests.support.fake_service import QUOTE, FakeService
-from ui.serve import make_app, serve
+from ui.serve import serve
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -109,22 +109,6 @@ class Scripted(FakeService):
         if not content.startswith(b"%PDF"):
             raise CorruptDocument("this is no PDF", hint="export it again")
         return await super().add_document(path, name=name, **options)
-
-
-@asynccontextmanager
-async def served(service: FakeService) -> AsyncIterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-        app = make_app(service, ServeSettings(port=port))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, ws="none"))
-        running = asyncio.create_task(server.serve(sockets=[listener]))
-        while not server.started:
-            await asyncio.sleep(0.02)
-        try:
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            server.should_exit = True
-            await running
 
 
 def _missing() -> str:

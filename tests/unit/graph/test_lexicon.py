@@ -54,7 +54,7 @@ def test_a_question_may_write_a_name_of_several_words_in_small_letters() -> None
     names = {numbered(key(name), vocabulary): number for number, name in enumerate(["Adam Smith", "Bank"])}
     lexicon = Lexicon(names, np.array([True, True]), len(vocabulary))
     nothing, bank = np.zeros(len(vocabulary), dtype=np.bool_), np.ones(len(vocabulary), dtype=np.bool_)
-    asked = vocabulary.known("what did adam smith say of the bank?")
+    asked = vocabulary.known("what did adam smith say of the bank?", len(vocabulary))
     assert [name for _, name in lexicon.find(asked)] == []
     assert [name for _, name in lexicon.find(asked, loosely=nothing)] == [0]
     assert [name for _, name in lexicon.find(asked, loosely=bank)] == [0, 1]

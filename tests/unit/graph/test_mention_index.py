@@ -96,6 +96,13 @@ async def test_a_document_that_is_removed_leaves_nothing_and_one_that_comes_is_l
     assert "Carl Holm" not in shelf.titles(shelf.mentions.search(question, [], 40))
 
 
+async def test_a_question_may_hold_words_that_a_document_brings_while_it_is_asked(shelf: Shelf) -> None:
+    await shelf.add("Night Tide (film)")
+    before = shelf.mentions._current()
+    await shelf.add("Port Assen")
+    assert before.asked("Night Tide, harbour, Port Assen")  # the words of the second are not in what was put together
+
+
 async def test_the_passages_of_several_steps_come_first_and_say_by_which_channel(shelf: Shelf) -> None:
     await shelf.add(*TEXTS)
     found = await shelf.app.search_passages(
