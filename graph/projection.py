@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from uuid import UUID, uuid5
 
+from core.collector import collector_paused
 from core.errors import LibraryError
 from core.graph import Entity, GraphData, Relation
 from core.ledger.graph import GraphLedger, GraphRows, Named, Said
@@ -62,6 +63,7 @@ class _Gathered:
             self.types[type_] += 1
 
 
+@collector_paused()
 def project(rows: GraphRows) -> GraphData:
     """The graph, sorted, its version a hash of all that it holds. 40,000 triples take about a second.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import networkx as nx
 
+from core.collector import collector_paused
 from core.graph import Entity, GraphData, Relation
 from graph.patterns.conditions import Condition
 from graph.patterns.found import Matched
@@ -24,6 +25,7 @@ class NetworkXStore:
     10,000 entities and 40,000 relations take about a second and 100 MB.
     """
 
+    @collector_paused()
     def __init__(self, data: GraphData) -> None:
         self.version = data.version
         self.graph = nx.MultiDiGraph()
