@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import secrets
 import socket
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
-from fastmcp.server.auth import AccessToken, TokenVerifier
 from pydantic import ValidationError
 
 from core.ports import Service
 from core.types import Frozen
-from mcp_tools.server import installed_version, make_server
+from quaere import __version__
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
 
 STOP_S = 2  # what running calls of guests get to finish
 
@@ -50,21 +54,56 @@ def write_owner(folder: Path, owner: Owner) -> None:
     part.replace(owner_path(folder))
 
 
-class _OneToken(TokenVerifier):
-    def __init__(self, token: str) -> None:
-        super().__init__()
-        self._token = token.encode()
-
-    async def verify_token(self, token: str) -> AccessToken | None:
-        if not secrets.compare_digest(token.encode(), self._token):
-            return None
-        return AccessToken(token=token, client_id="guest", scopes=[])
-
-
 class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield  # Ctrl-C belongs to the process, not to its door
+
+
+_Said = MutableMapping[str, Any]
+_Receive = Callable[[], Awaitable[_Said]]
+_Send = Callable[[_Said], Awaitable[None]]
+
+
+class _OnFirstKnock:
+    """An ASGI application that is made when its first request comes: it takes more than a second, and most commands
+    end before another process has asked them anything."""
+
+    def __init__(self, make: Callable[[], Starlette]) -> None:
+        self._make = make
+        self._knocked = asyncio.Event()
+        self._made: asyncio.Future[Starlette] = asyncio.get_running_loop().create_future()
+
+    async def __call__(self, scope: _Said, receive: _Receive, send: _Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        self._knocked.set()
+        await (await asyncio.shield(self._made))(scope, receive, send)
+
+    async def _live(self, receive: _Receive, send: _Send) -> None:
+        """Start and end of the application lie in one task, as its task groups require."""
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        leaving = asyncio.ensure_future(receive())
+        knocked = asyncio.ensure_future(self._knocked.wait())
+        await asyncio.wait((leaving, knocked), return_when=asyncio.FIRST_COMPLETED)
+        knocked.cancel()
+        if not leaving.done():
+            await self._serve_until(leaving)
+        self._made.cancel()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _serve_until(self, leaving: asyncio.Future[_Said]) -> None:
+        try:
+            app = await asyncio.to_thread(self._make)
+            async with app.router.lifespan_context(app):
+                self._made.set_result(app)
+                await leaving
+        except Exception as error:  # whoever waits for it must not wait for ever
+            if not self._made.done():
+                self._made.set_exception(error)
+            raise
 
 
 class Door:
@@ -84,9 +123,7 @@ class Door:
 
     async def __aenter__(self) -> Door:
         token = secrets.token_urlsafe(32)
-        app = make_server(self._service, private=True, auth=_OneToken(token)).http_app(
-            path="/mcp", host_origin_protection=True
-        )
+        app = _OnFirstKnock(functools.partial(self._application, token))
         # asyncio turns Nagle off (40 ms a call) only where the protocol is named.
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.bind(("127.0.0.1", 0))
@@ -101,9 +138,14 @@ class Door:
                 raise RuntimeError("the private door closed while it opened")
             await asyncio.sleep(0.01)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-        self._owner = Owner(pid=os.getpid(), url=url, token=token, version=installed_version())
+        self._owner = Owner(pid=os.getpid(), url=url, token=token, version=__version__)
         write_owner(self._folder, self._owner)
         return self
+
+    def _application(self, token: str) -> Starlette:
+        from mcp_tools.private_app import private_app
+
+        return private_app(self._service, token)
 
     async def __aexit__(self, *_: object) -> None:
         if read_owner(self._folder) == self._owner:

@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 import filelock
 
@@ -41,8 +41,10 @@ from core.types import (
 from mcp_tools.door import Door, owner_path, read_owner
 from mcp_tools.library_graph import LibraryGraph
 from mcp_tools.library_merges import LibraryMerges
-from mcp_tools.remote import RemoteService
-from mcp_tools.server import installed_version
+from quaere import __version__
+
+if TYPE_CHECKING:
+    from mcp_tools.remote import RemoteService
 
 POLL_S = 0.1
 
@@ -192,12 +194,14 @@ class Library(LibraryGraph, LibraryMerges):
         owner = read_owner(self._folder)
         if owner is None:
             return None
-        if owner.version != installed_version():
+        if owner.version != __version__:
             raise LibraryError(
                 f"process {owner.pid} holds the library with version {owner.version} of quaere, "
-                f"and this is version {installed_version()}",
+                f"and this is version {__version__}",
                 hint=f"stop process {owner.pid}, then try again",
             )
+        from mcp_tools.remote import RemoteService  # half a second, for guests only
+
         guest = RemoteService(owner.url, owner.token)
         try:
             await guest.__aenter__()
@@ -212,8 +216,8 @@ class Library(LibraryGraph, LibraryMerges):
         try:
             return await use(service)
         except LibraryBusy:
-            if not isinstance(service, RemoteService):
-                raise
+            if self.owns and self._service is service:
+                raise  # no guest lost its host
             if self._service is service:
                 self._service = None
             return await use(await self._ready())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import metadata
 from typing import Annotated, Any, Literal
 
 import mcp_types
@@ -36,6 +35,7 @@ from mcp_tools.arguments import NO_FILTER, READ_ONLY, Asked, DocumentRef, Docume
 from mcp_tools.border import Border, guarded
 from mcp_tools.graph_tools import add_private_graph, add_query_graph
 from mcp_tools.merge_tools import add_private_merges
+from quaere import __version__
 
 INSTRUCTIONS = """\
 Quaere answers questions over the documents of one library, with verbatim quotes and page numbers.
@@ -353,19 +353,12 @@ def _add_prompts(server: FastMCP[Any]) -> None:
         )
 
 
-def installed_version() -> str:
-    try:
-        return metadata.version("quaere")
-    except metadata.PackageNotFoundError:
-        return "source"
-
-
 def make_server(service: Service, *, private: bool = False, auth: AuthProvider | None = None) -> FastMCP[Any]:
     """The tools over `service`; `private` adds the library user's operations (for `mcp_tools.door` only)."""
     server: FastMCP[Any] = FastMCP(
         "quaere",
         instructions=INSTRUCTIONS,
-        version=installed_version(),
+        version=__version__,
         auth=auth,
         mask_error_details=True,
         middleware=[Border()],

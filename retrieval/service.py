@@ -13,7 +13,7 @@ import httpx2
 
 from core.errors import InvalidInput, ServiceBadReply, ServiceError, ServiceRejected, ServiceUnavailable
 from core.llm.failures import KEY_HINT, RETRIED, Failed, is_address, is_key, place, wait_asked, words
-from core.llm.transport import Patience
+from core.llm.pacing import Patience
 from core.settings import Connection
 
 MOST_BYTES = 256 * 2**20  # of a reply: 256 vectors of 4,096 dimensions are 25 MB

@@ -19,9 +19,9 @@ from core.errors import LLMBadReply, LLMRejected, LLMTooLong, LLMTruncated
 from core.llm.failures import Failed, Failures, check
 from core.llm.json_reply import MODES, as_model, ask_for_json, instruction, whole_items
 from core.llm.kept import KeptReplies
+from core.llm.pacing import Gate, Patience
 from core.llm.replies import Delta, Reply
 from core.llm.tokens import estimate
-from core.llm.transport import Gate, Patience, Wire
 from core.llm.window import ASSUMED, Fitted, Message, Models, counted, fit, size_of
 from core.ports import ReplyCache
 from core.prompts import Prompt
@@ -55,6 +55,8 @@ class LLM:
     """
 
     def __init__(self, settings: Endpoint, cache: ReplyCache | None = None, gate: Gate | None = None) -> None:
+        from core.llm.transport import Wire  # half a second of start, for those who have a language model
+
         check(settings)
         self._settings = settings
         self._kept = KeptReplies(settings, cache)

@@ -9,14 +9,17 @@ import re
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import httpx2
-import openai
 
 from core.errors import LLMBadReply, LLMNotConfigured, LLMRejected, LLMTooLong, LLMUnavailable, QuaereError
 from core.settings import Endpoint
 from core.types import Usage
+
+if TYPE_CHECKING:
+    import openai
 
 RETRIED = frozenset({429, 500, 502, 503, 504})
 _TOO_LONG = re.compile(r"context|too (long|large|many tokens)|exceed|maximum.{0,20}(length|tokens)", re.IGNORECASE)
@@ -66,6 +69,8 @@ class Failures:
         self._where = f"the language model at {self._place}"
 
     def of(self, error: openai.OpenAIError) -> Failed:
+        import openai
+
         if isinstance(error, openai.APITimeoutError):
             return self._unreached() if isinstance(error.__cause__, httpx2.ConnectTimeout) else self.silent()
         if isinstance(error, openai.APIConnectionError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.llm.client import LLM
-from core.llm.transport import Gate
+from core.llm.pacing import Gate
 from core.ports import ReplyCache
 from core.settings import Endpoint, LLMSettings, Role
 

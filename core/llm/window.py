@@ -9,15 +9,16 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import openai
-from openai import AsyncOpenAI
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from core.errors import LLMTooLong
 from core.llm.tokens import estimate
 from core.prompts import Part, Prompt
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
 
 ASSUMED = 8192  # where neither the endpoint nor a setting says it
 _MARGIN = 1.12  # the estimate may be a tenth under the real count
@@ -168,6 +169,8 @@ class Models:
         return str(self._client.base_url.copy_with(path=path, query=None))
 
     async def _get(self, url: str) -> dict[str, Any] | None:
+        import openai
+
         try:
             response = await self._client.get(url, cast_to=object)
             return _OBJECT.validate_python(response)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import stat
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from mcp_tools import library as library_module
 from mcp_tools.door import Door, Owner, owner_path, read_owner, write_owner
 from mcp_tools.library import Library
 from mcp_tools.remote import RemoteService
-from mcp_tools.server import installed_version
+from quaere import __version__
 from tests.support.fake_service import PNG, FakeService
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
@@ -49,6 +50,36 @@ async def test_the_door_refuses_strangers(tmp_path: Path) -> None:
         with pytest.raises(LibraryBusy):
             async with RemoteService(url, "guess") as service:
                 await service.health()
+
+
+async def test_a_door_that_cannot_be_opened_keeps_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(Door, "_application", broken)
+    async with Door(FakeService(), tmp_path) as door:
+        async with asyncio.timeout(10):
+            assert [await post(door.owner.url), await post(door.owner.url)] == [500, 500]
+
+
+async def test_a_door_closes_while_it_is_being_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opening, opened, real = threading.Event(), threading.Event(), Door._application
+
+    def slow(self: Door, token: str) -> object:
+        opening.set()
+        assert opened.wait(10)
+        return real(self, token)
+
+    monkeypatch.setattr(Door, "_application", slow)
+    async with asyncio.timeout(20):
+        async with Door(FakeService(), tmp_path) as door:
+            knocking = asyncio.create_task(post(door.owner.url))
+            await asyncio.to_thread(opening.wait, 10)
+            asyncio.get_running_loop().call_later(0.2, opened.set)
+        with contextlib.suppress(httpx.HTTPError):
+            assert await knocking == 401
 
 
 async def test_owner_json_is_private_and_removed_on_close(tmp_path: Path) -> None:
@@ -156,14 +187,14 @@ async def _now(service: FakeService) -> FakeService:
 
 
 async def test_a_stale_owner_json_does_not_stop_the_next_owner(tmp_path: Path) -> None:
-    write_owner(tmp_path, Owner(pid=999_999, url="http://127.0.0.1:9/mcp", token="t", version=installed_version()))
+    write_owner(tmp_path, Owner(pid=999_999, url="http://127.0.0.1:9/mcp", token="t", version=__version__))
     async with open_library(tmp_path) as library:
         assert library.owns and (await library.health()).documents == 1
 
 
 async def test_an_owner_that_does_not_answer_is_named(tmp_path: Path) -> None:
     async with open_library(tmp_path):
-        write_owner(tmp_path, Owner(pid=4242, url="http://127.0.0.1:9/mcp", token="t", version=installed_version()))
+        write_owner(tmp_path, Owner(pid=4242, url="http://127.0.0.1:9/mcp", token="t", version=__version__))
         with pytest.raises(LibraryBusy, match="process 4242"):
             async with open_library(tmp_path, wait_s=0.5):
                 pass
@@ -171,7 +202,7 @@ async def test_an_owner_that_does_not_answer_is_named(tmp_path: Path) -> None:
 
 async def test_an_owner_of_another_version_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_library(tmp_path):
-        monkeypatch.setattr(library_module, "installed_version", lambda: "99")
+        monkeypatch.setattr(library_module, "__version__", "99")
         with pytest.raises(LibraryError, match="version 99"):
             async with open_library(tmp_path):
                 pass

@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +29,27 @@ def test_the_command_line_imports_no_heavy_library() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == []
+
+
+def test_a_command_on_a_library_imports_only_what_it_uses(tmp_path: Path) -> None:
+    """Two thirds of its time would go to the tools for guests, a language model's SDK and a database's driver."""
+    unused = ("fastmcp", "gradio", "neo4j", "openai", "torch")
+    program = f"""
+import asyncio, sys
+from core.settings import load_settings
+from ui.session import library
+
+async def listed():
+    async with library(load_settings(library={str(tmp_path)!r})) as opened:
+        print(len(await opened.list_documents()), opened.owns)
+
+asyncio.run(listed())
+print(*(name for name in {unused} if name in sys.modules))
+"""
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split("\n")[:2] == ["0 True", ""]
 
 
 def test_help_comes_at_once() -> None:
