@@ -144,8 +144,17 @@ async def browsing(url: str, width: int = 1280) -> AsyncIterator[Page]:
 
 
 async def ask(page: Page, question: str) -> None:
+    from playwright.async_api import TimeoutError as TooLate
+
+    asked = page.locator(".q-asked")
+    before = await asked.count()
     await page.fill("#question textarea", question)
     await page.keyboard.press("Enter")
+    try:
+        await asked.nth(before).wait_for(timeout=30_000)
+    except TooLate:
+        left = await page.input_value("#question textarea")
+        pytest.fail(f"the page did not take the question; its box holds {left!r}")
 
 
 async def test_a_question_its_stages_its_answer_and_its_source() -> None:
