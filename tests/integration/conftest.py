@@ -8,7 +8,7 @@ import pytest
 
 pytest.register_assert_rewrite("tests.support.ledger_contract")
 
-from tests.support.neo4j_server import CURRENT, NEO4J_5, Neo4jServer, running_neo4j  # noqa: E402
+from tests.support.neo4j_server import CURRENT, NEO4J_4, NEO4J_5, Neo4jServer, running_neo4j  # noqa: E402
 from tests.support.postgres import PostgresServer, running_server  # noqa: E402 - after the rewrite is asked for
 
 
@@ -23,6 +23,13 @@ def postgres_url(postgres: PostgresServer) -> Iterator[str]:
     """A fresh, empty database."""
     with postgres.fresh_database() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def neo4j_4() -> Iterator[Neo4jServer]:
+    """Of the oldest releases that the store works with. Runs for the whole session."""
+    with running_neo4j(NEO4J_4) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

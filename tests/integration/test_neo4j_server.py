@@ -15,6 +15,10 @@ def _agent(server: Neo4jServer) -> str:
         return driver.get_server_info().agent
 
 
+def test_the_oldest_release(neo4j_4: Neo4jServer) -> None:
+    assert _agent(neo4j_4) == "Neo4j/4.4.48"
+
+
 def test_5(neo4j_5: Neo4jServer) -> None:
     assert _agent(neo4j_5) == "Neo4j/5.26.30"
 

@@ -28,7 +28,7 @@ from tests.support.neo4j_server import NEO4J_5, Neo4jServer, running_neo4j
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(700)]  # Maven fetches 150 MB the first time
 
 
-@pytest.fixture(params=["neo4j_5", "neo4j_current"])
+@pytest.fixture(params=["neo4j_4", "neo4j_5", "neo4j_current"])
 def server(request: pytest.FixtureRequest) -> Neo4jServer:
     found: Neo4jServer = request.getfixturevalue(request.param)
     found.start()
@@ -359,6 +359,7 @@ class TestFailures:
             store.close()
 
 
+@pytest.mark.parametrize("server", ["neo4j_5", "neo4j_current"], indirect=True)
 def test_many_entities_load_in_time(server: Neo4jServer, stores: list[Neo4jStore]) -> None:
     """Under 15 s where nothing else runs (eval/results/graph_stores.json); here other tests may."""
     data: GraphData = random_graph(10_000, 40_000)
