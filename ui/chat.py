@@ -222,8 +222,10 @@ def invitation(documents: Sequence[Document]) -> Update:
     return gr.update(placeholder=INVITATION, examples=examples)
 
 
-def question_box(text: str = "") -> Update:
-    return gr.update(value=text, submit_btn="Ask", stop_btn=False, interactive=True)
+def question_box(text: str | None = "") -> Update:
+    """Ready for a question; None leaves in it what is there."""
+    value = {} if text is None else {"value": text}
+    return gr.update(**value, submit_btn="Ask", stop_btn=False, interactive=True)
 
 
 def busy_box() -> Update:
@@ -231,9 +233,10 @@ def busy_box() -> Update:
 
 
 def stopped(conversation: Conversation) -> tuple[Any, ...]:
-    """After Stop, or a fault of ours: the question is put back."""
+    """After Stop, or a fault of ours: the question is put back. A question that is stopped fails too, so this may come
+    twice, the second time after the next one was begun."""
     if not conversation or not conversation[-1].running:
-        return gr.skip(), gr.skip(), question_box()
+        return gr.skip(), gr.skip(), question_box(None)
     after = [*conversation[:-1], replace(conversation[-1], stopped=True)]
     return after, show.messages(after), question_box(after[-1].question)
 
