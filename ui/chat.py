@@ -28,6 +28,7 @@ from core.settings import ServeSettings
 from core.types import DEFAULT_COLLECTION, Answer, Document, Event, Filter, Job
 from ui import chat_format as show
 from ui.chat_format import Exchange
+from ui.chat_stream import SpacedStreams
 from ui.running import Tools, stream
 from ui.uploads import display_name
 
@@ -110,7 +111,8 @@ class Page:
         try:
             async for event in stream(call):
                 current = advance(current, event)
-                yield [*earlier, current], show.messages([*earlier, current]), gr.skip()
+                # The box too: of updates that arrive together the page may look at the last one only.
+                yield [*earlier, current], show.messages([*earlier, current]), busy_box()
         except QuaereError as error:
             current = replace(current, error=error)
         after = question_box(question if current.error else "")
@@ -224,8 +226,8 @@ def invitation(documents: Sequence[Document]) -> Update:
 
 def question_box(text: str | None = "") -> Update:
     """Ready for a question; None leaves in it what is there."""
-    value = {} if text is None else {"value": text}
-    return gr.update(**value, submit_btn="Ask", stop_btn=False, interactive=True)
+    update = gr.update(submit_btn="Ask", stop_btn=False, interactive=True)
+    return update if text is None else update | {"value": text}
 
 
 def busy_box() -> Update:
@@ -388,3 +390,4 @@ def mount_chat(app: FastAPI, blocks: gr.Blocks, settings: ServeSettings) -> None
         mcp_server=False,
         enable_monitoring=False,
     )
+    app.add_middleware(SpacedStreams)

@@ -193,6 +193,13 @@ async def test_a_citation_opens_its_page() -> None:
         assert [turn.content for turn in service.histories[1]] == ["first", f"{QUOTE} [1] But [7]."]
 
 
+async def test_a_question_that_is_sent_as_the_stream_of_the_last_one_ends() -> None:
+    async with served(Scripted()) as url, browsing(url) as page:
+        for count in range(25):
+            await ask(page, "first" if count % 2 else "model")
+            await page.locator(".q-answer").nth(count).wait_for()
+
+
 async def test_what_looks_like_markup_is_text() -> None:
     async with served(Scripted(f"{HOSTILE}.pdf")) as url, browsing(url) as page:
         assert f"{HOSTILE}.pdf" in await page.inner_text("#library")
