@@ -28,7 +28,10 @@ _SUMMARY = re.compile(
 )
 _RELATION = re.compile(
     r"\b(relat(ed|ion|ions|ionship)|connect(ed|ion)|in common|depends? on|derived from|built (on|upon)|based on|"
-    r"compared? (to|with|against)|difference between|trained on|evaluated on|which \w+ (uses?|builds?|cites?))\b|"
+    r"compared? (to|with|against)|difference between|trained on|evaluated on|which \w+ (uses?|builds?|cites?)|"
+    r"(which|what) [^?]{0,60}\boutperform(s|ed)?|who (wrote|built|made|trained|le(d|ads))|"
+    r"who (develop|creat|found|invent|propos|introduc|direct|design|releas|publish)e?[sd]|"
+    r"(develop|creat|found|invent|propos|introduc|direct)ed by wh(om|at|ich))\b|"
     r"关系|区别|相比|관계|차이",
     re.IGNORECASE,
 )

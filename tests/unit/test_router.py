@@ -28,6 +28,11 @@ LIBRARY = [document("a.pdf", "Deep Residual Learning"), document("b.pdf", "Atten
         ("这篇论文的主要内容是什么？", "summary"),
         ("How is ResNet related to VGG?", "relation"),
         ("Which model was trained on ImageNet?", "relation"),
+        ("Who developed AlphaNet?", "relation"),
+        ("Which company was it created by, and which paper was it introduced by whom?", "relation"),
+        ("Which models does MiniMax-M1 outperform?", "relation"),
+        ("By how many points does it outperform the second best?", "fact"),
+        ("Who found that deeper nets are harder to train?", "fact"),
         ("How many layers does ResNet-152 have?", "fact"),
     ],
 )
