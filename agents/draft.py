@@ -16,6 +16,8 @@ class Draft:
     model: str = ""
     dropped: int = 0
     """claims or quotes that were left out since nothing in the sources supports them"""
+    unfounded: bool = False
+    """a model wrote sentences, and not one of them could be kept"""
 
     @property
     def text(self) -> str:

@@ -114,21 +114,24 @@ class Orchestrator:
     async def _reason(
         self, route: Route, passages: Sequence[Passage], related: Related, writer: Writer | None, tracer: Tracer
     ) -> tuple[Draft, bool]:
-        """(draft, whether the budget ran out and the draft quotes instead of being written)."""
-        spent = ""
+        """(draft, whether the budget ran out and the draft quotes instead of being written). A model of whose sentences
+        none can be kept is no better than none: what it was to write from is quoted."""
+        spent = why = ""
         if writer is not None:
             try:
                 async with tracer.stage("reasoner") as step:
                     draft = await writer.write(route, passages, _teller(tracer), related.rows)
                     step.summary = f"{len(draft.claims)} claims written by {draft.model or 'the language model'}"
                     step.details["dropped"] = draft.dropped
+                if not draft.unfounded:
                     return draft, False
+                why = "no sentence that was written rests on a quote"
             except LLMBudget as error:
-                spent = error.message  # the best that is left is to quote
+                spent = why = error.message  # the best that is left is to quote
         async with tracer.stage("reasoner") as step:
             draft = await self._quoter.quote(route, passages, related.rows)
             step.summary = f"{len(draft.claims)} sentences quoted"
-            step.degraded = f"{spent}: quoted, not written" if spent else ""
+            step.degraded = f"{why}: quoted, not written" if why else ""
             await tracer.tell(Event(kind="text", text=draft.text))
         return draft, bool(spent)
 

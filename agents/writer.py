@@ -22,6 +22,7 @@ from core.graph_text import statement
 from core.ledger import Ledger
 from core.llm import LLM, Delta, Message, Reply
 from core.prompts import Part, prompt
+from core.terms import tokenise
 from core.text import sentences
 from core.types import Claim, Passage, Route
 
@@ -30,6 +31,8 @@ MAX_PASSAGE_CHARS = 10_000
 MAX_QUOTES = 8
 PLAIN_QUOTES = 3
 MAX_RELATIONS = 8
+_LABEL = re.compile(r"^\s*ANSWER:", re.MULTILINE)  # the prompt's, which some models write again
+_ROW = re.compile(r"—\[.*\]→")  # a relation as the prompt writes it is no sentence
 _MARK = re.compile(r"\s*\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 
 
@@ -59,7 +62,8 @@ class Writer:
     async def write(
         self, route: Route, passages: Sequence[Passage], on_text: OnText, rows: Sequence[GraphRow] = ()
     ) -> Draft:
-        """Claims, each with at least one citation; a sentence that cites nothing is dropped and counted.
+        """Claims, each with at least one citation. A sentence is dropped and counted that cites nothing, or that
+        shares no term with the question or with what it cites: a small model may copy the prompt's example.
 
         `rows` of the graph are shown to the model with the sentences that state them. Costs two calls.
         Raises LLMError.
@@ -68,7 +72,7 @@ class Writer:
         if not evidence.sentences:
             return Draft((), (), "none", dropped=evidence.dropped)
         reply = await self._stream(route.question, evidence, on_text)
-        return self._draft(reply, evidence)
+        return self._draft(reply, evidence, route.question)
 
     async def _extract(self, route: Route, passages: Sequence[Passage], rows: Sequence[GraphRow]) -> _Evidence:
         """What states the graph's first rows, what the model picks, and behind it what the quoter would quote: small
@@ -103,13 +107,14 @@ class Writer:
         assert final is not None  # stream() ends with a Reply or raises
         return final
 
-    def _draft(self, reply: Reply, evidence: _Evidence) -> Draft:
+    def _draft(self, reply: Reply, evidence: _Evidence, question: str) -> Draft:
         unseen = {part.rank for part in reply.left_out}
         shown = {n for n in range(1, len(evidence.sentences) + 1) if n not in unseen}
-        written, uncited = _claims(reply.text, shown)
-        dropped = evidence.dropped + uncited
+        cited, uncited = _claims(reply.text, shown)
+        written = [claim for claim in cited if _is_of(claim, evidence.sentences, question)]
+        dropped = evidence.dropped + uncited + len(cited) - len(written)
         if not written:
-            return Draft((), (), "none", self._llm.model, dropped)
+            return Draft((), (), "none", self._llm.model, dropped, unfounded=bool(cited or uncited))
         used = list(dict.fromkeys(n for _, numbers in written for n in numbers))
         renumber = {old: new for new, old in enumerate(used, 1)}
         citations = tuple(cite(evidence.sentences[old - 1], new, self._ledger) for old, new in renumber.items())
@@ -118,9 +123,10 @@ class Writer:
 
 
 def _claims(text: str, quotes: Collection[int]) -> tuple[list[tuple[str, list[int]]], int]:
-    """(sentence without marks, quote numbers) for what cites; and how many sentences cite nothing that was offered."""
+    """(sentence without marks, quote numbers) for what cites; and how many sentences cite nothing that was offered, or
+    are a relation as it was given."""
     # Marks may stand behind the full stop; they belong to the sentence before it.
-    text = re.sub(r"([.!?。！？])((?:\s*\[[\d,\s]+\])+)", r"\2\1", text.strip())
+    text = re.sub(r"([.!?。！？])((?:\s*\[[\d,\s]+\])+)", r"\2\1", _LABEL.sub("", text).strip())
     if text.upper().startswith("NOT FOUND"):
         return [], 0
     found, uncited = [], 0
@@ -129,11 +135,22 @@ def _claims(text: str, quotes: Collection[int]) -> tuple[list[tuple[str, list[in
         numbers = [int(n) for marks in _MARK.findall(sentence) for n in marks.split(",")]
         valid = [n for n in dict.fromkeys(numbers) if n in quotes]
         bare = " ".join(_MARK.sub("", sentence).split())
-        if valid and bare:
+        if not any(map(str.isalnum, bare)):
+            continue  # a full stop between the marks of quotes
+        if valid and not _ROW.search(bare):
             found.append((bare, valid))
-        elif bare:
+        else:
             uncited += 1
     return found, uncited
+
+
+def _is_of(claim: tuple[str, list[int]], quotes: Sequence[Sentence], question: str) -> bool:
+    """Whether it shares a term with its quotes, or with the question where that is in another language than these; one
+    word, as in "Yes", may answer anything."""
+    text, numbers = claim
+    terms = set(tokenise(text))
+    known = tokenise(" ".join([question, *(quotes[n - 1].text for n in numbers)]))
+    return len(terms) < 2 or not terms.isdisjoint(known)
 
 
 def _passage_ranks(items: Sequence[Sentence]) -> list[int]:

@@ -26,6 +26,7 @@ class Model:
 
     def __init__(self) -> None:
         self.cypher = "MATCH (a {name: 'HeronNet'})-[r]-(b {name: 'Atlas'}) RETURN type(r)"
+        self.reply = "HeronNet was trained on the Atlas corpus [1]."
         self.prompts: list[str] = []
 
     def __call__(self, request: Request) -> Scripted:
@@ -34,7 +35,7 @@ class Model:
         if "numbered sentences" in prompt:
             return answer('{"sentences": [1]}')
         if "numbered quotes" in prompt:
-            return streamed("HeronNet was trained on the Atlas corpus [1].")
+            return streamed(self.reply)
         return answer(self.cypher) if self.cypher else refusal(400, "no")
 
 
@@ -85,3 +86,45 @@ async def test_a_query_that_writes_is_refused_and_another_way_in_is_taken(app: A
     found = await app.query_graph(QUESTION)
     assert found.asked_by in ("slots", "rules") and found.rows and "Cypher" in found.note
     assert len([prompt for prompt in model.prompts if "Cypher" in prompt]) == 2  # once more, with what was wrong
+
+
+@pytest.mark.parametrize("copied", ["The city of Oslo paid for Trial A [1].", "412 patients took part [1]."])
+async def test_what_a_model_copies_from_the_prompts_example_is_no_claim(app: App, model: Model, copied: str) -> None:
+    model.reply = f"ANSWER: {copied} HeronNet was trained on the Atlas corpus [1].\nANSWER: {copied}"
+    answered = await app.ask(QUESTION)
+    assert [claim.text for claim in answered.claims] == ["HeronNet was trained on the Atlas corpus."]
+    reasoner = next(step for step in answered.trace if step.stage == "reasoner")
+    assert reasoner.details["dropped"] == 2
+
+
+async def test_marks_alone_and_relations_as_they_were_given_are_no_claims(app: App, model: Model) -> None:
+    model.reply = "HeronNet was trained on the Atlas corpus [1]. [1]. [1]. HeronNet —[TRAINED_ON]→ Atlas [1]"
+    answered = await app.ask(QUESTION)
+    assert answered.text == "HeronNet was trained on the Atlas corpus. [1]"
+
+
+async def test_where_none_of_a_models_sentences_can_be_kept_it_quotes(app: App, model: Model) -> None:
+    model.reply = "ANSWER: The city of Oslo paid for Trial A [1]."
+    answered = await app.ask(QUESTION)
+    assert answered.written_by == "quotation" and not answered.partial
+    assert answered.citations[0].quote == "HeronNet was trained on the Atlas corpus."
+    assert "rests on a quote" in answered.trace[-2].degraded
+    model.reply = "NOT FOUND"
+    assert (await app.ask(f"{QUESTION} Say it.")).written_by == "none"
+
+
+@pytest.mark.parametrize(
+    ("question", "reply"),
+    [
+        ("HeronNet 与 Atlas 语料库有什么关系？", "它用这个语料库训练 [1]。"),
+        (
+            "Welches Korpus hat HeronNet im Training gesehen?",
+            "Im Training gesehen: dieses [1].",
+        ),
+        (QUESTION, "Yes [1]."),
+    ],
+)
+async def test_a_claim_in_the_questions_language_is_kept(app: App, model: Model, question: str, reply: str) -> None:
+    model.reply = reply
+    answered = await app.ask(question)
+    assert len(answered.claims) == 1 and answered.written_by == "llm"
