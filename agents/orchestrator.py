@@ -116,7 +116,7 @@ class Orchestrator:
     ) -> tuple[Draft, bool]:
         """(draft, whether the budget ran out and the draft quotes instead of being written). A model of whose sentences
         none can be kept is no better than none: what it was to write from is quoted."""
-        spent = why = ""
+        why, spent = "", False
         if writer is not None:
             try:
                 async with tracer.stage("reasoner") as step:
@@ -127,13 +127,13 @@ class Orchestrator:
                     return draft, False
                 why = "no sentence that was written rests on a quote"
             except LLMBudget as error:
-                spent = why = error.message  # the best that is left is to quote
+                why, spent = error.message, True  # the best that is left is to quote
         async with tracer.stage("reasoner") as step:
             draft = await self._quoter.quote(route, passages, related.rows)
             step.summary = f"{len(draft.claims)} sentences quoted"
             step.degraded = f"{why}: quoted, not written" if why else ""
             await tracer.tell(Event(kind="text", text=draft.text))
-        return draft, bool(spent)
+        return draft, spent
 
 
 def left_out(selection: Selection) -> str:

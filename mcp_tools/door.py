@@ -89,21 +89,15 @@ class _OnFirstKnock:
         knocked = asyncio.ensure_future(self._knocked.wait())
         await asyncio.wait((leaving, knocked), return_when=asyncio.FIRST_COMPLETED)
         knocked.cancel()
-        if not leaving.done():
-            await self._serve_until(leaving)
-        self._made.cancel()
-        await send({"type": "lifespan.shutdown.complete"})
-
-    async def _serve_until(self, leaving: asyncio.Future[_Said]) -> None:
         try:
-            app = await asyncio.to_thread(self._make)
-            async with app.router.lifespan_context(app):
-                self._made.set_result(app)
-                await leaving
-        except Exception as error:  # whoever waits for it must not wait for ever
-            if not self._made.done():
-                self._made.set_exception(error)
-            raise
+            if not leaving.done():
+                app = await asyncio.to_thread(self._make)
+                async with app.router.lifespan_context(app):
+                    self._made.set_result(app)
+                    await leaving
+        finally:
+            self._made.cancel()  # where it was not made, whoever waits for it must not wait for ever
+        await send({"type": "lifespan.shutdown.complete"})
 
 
 class Door:
