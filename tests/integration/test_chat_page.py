@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import io
 import os
-import shutil
 import signal
 import socket
 from collections.abc import AsyncIterator, Sequence
@@ -23,7 +21,7 @@ from core.ports import OnEvent
 from core.settings import ServeSettings
 from core.types import Answer, Document, Event, Filter, PageView, TraceStep, Turn
 from mcp_tools.client import ToolClient
-from tests.support.browser import served
+from tests.support.browser import browsing, expect, served
 from tests.support.fake_service import QUOTE, FakeService
 from ui.serve import serve
 
@@ -32,17 +30,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
-CHROMIUM = os.environ.get("QUAERE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome") or ""
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 HOSTILE = "use <eos> and p<0.05 <think>a</think> done, ${window.hacked=1} {{x}} *a* `b` <img src=x onerror=hacked=1>"
 
 
@@ -111,36 +98,12 @@ class Scripted(FakeService):
         return await super().add_document(path, name=name, **options)
 
 
-def _missing() -> str:
-    if not CHROMIUM:
-        return "no Chromium on this machine"
-    return "" if importlib.util.find_spec("playwright") else "playwright is not installed"
-
-
 @asynccontextmanager
-async def browsing(url: str, width: int = 1280) -> AsyncIterator[Page]:
-    """The page, ready for a question. At the end: nothing ran that should not, and no other host was asked."""
-    if missing := _missing():
-        if os.environ.get("QUAERE_REQUIRE_ALL") == "1":
-            pytest.fail(missing)
-        pytest.skip(missing)
-    from playwright.async_api import async_playwright
-
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = await browser.new_page(viewport={"width": width, "height": 860})
-        asked: list[str] = []
-        faults: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.set_default_timeout(60_000)
-        await page.goto(url)
+async def chatting(url: str, width: int = 1280) -> AsyncIterator[Page]:
+    """The chat page, ready for a question."""
+    async with browsing(url, "/", width) as page:
         await page.wait_for_selector("#library .q-library, #library .q-empty")
         yield page
-        assert [one for one in asked if not one.startswith((url, "data:", "blob:"))] == []
-        assert faults == []
-        assert await page.evaluate("window.hacked") is None
-        await browser.close()
 
 
 async def ask(page: Page, question: str) -> None:
@@ -159,7 +122,7 @@ async def ask(page: Page, question: str) -> None:
 
 async def test_a_question_its_stages_its_answer_and_its_source() -> None:
     service = Scripted()
-    async with served(service) as url, browsing(url) as page:
+    async with served(service) as url, chatting(url) as page:
         await ask(page, "slow")
         await page.wait_for_selector("text=fact: <rules>")
         await page.wait_for_selector(".q-writing >> text=The bridge")
@@ -178,7 +141,7 @@ async def test_a_question_its_stages_its_answer_and_its_source() -> None:
 
 async def test_a_citation_opens_its_page() -> None:
     service = Scripted()
-    async with served(service) as url, browsing(url) as page:
+    async with served(service) as url, chatting(url) as page:
         await ask(page, "first")
         await page.wait_for_selector(".q-page img")
         await page.click("button[role=tab]:has-text('Library')")
@@ -194,14 +157,14 @@ async def test_a_citation_opens_its_page() -> None:
 
 
 async def test_a_question_that_is_sent_as_the_stream_of_the_last_one_ends() -> None:
-    async with served(Scripted()) as url, browsing(url) as page:
+    async with served(Scripted()) as url, chatting(url) as page:
         for count in range(25):
             await ask(page, "first" if count % 2 else "model")
             await page.locator(".q-answer").nth(count).wait_for()
 
 
 async def test_what_looks_like_markup_is_text() -> None:
-    async with served(Scripted(f"{HOSTILE}.pdf")) as url, browsing(url) as page:
+    async with served(Scripted(f"{HOSTILE}.pdf")) as url, chatting(url) as page:
         assert f"{HOSTILE}.pdf" in await page.inner_text("#library")
         assert "<Eos>" in await page.inner_text("#conversation .example")
         await ask(page, "hostile")
@@ -214,7 +177,7 @@ async def test_what_looks_like_markup_is_text() -> None:
 
 
 async def test_nothing_supports_an_answer() -> None:
-    async with served(Scripted()) as url, browsing(url) as page:
+    async with served(Scripted()) as url, chatting(url) as page:
         await ask(page, "weather")
         await page.wait_for_selector("text=Nothing in the library supports an answer.")
         assert QUOTE in await page.inner_text(".q-card")
@@ -224,22 +187,22 @@ async def test_nothing_supports_an_answer() -> None:
 
 @pytest.mark.parametrize(("question", "shown"), [("fail", "the model <b> does not answer"), ("crash", "")])
 async def test_an_error_is_said_and_the_question_kept(question: str, shown: str) -> None:
-    async with served(Scripted()) as url, browsing(url) as page:
+    async with served(Scripted()) as url, chatting(url) as page:
         await ask(page, question)
         await page.wait_for_selector(".q-error")
-        await page.wait_for_function("q => document.querySelector('#question textarea').value === q", arg=question)
+        await expect(page.locator("#question textarea")).to_have_value(question)
         body = await page.inner_text("body")
         assert shown in await page.inner_text(".q-error")
         assert "Traceback" not in body and "secret" not in body
 
 
 async def test_stop_ends_a_question() -> None:
-    async with served(Scripted()) as url, browsing(url) as page:
+    async with served(Scripted()) as url, chatting(url) as page:
         await ask(page, "slow")
         await page.wait_for_selector(".q-writing")
         await page.click("#question button.stop-button")
         await page.wait_for_selector("text=Stopped")
-        await page.wait_for_function("document.querySelector('#question textarea').value === 'slow'")
+        await expect(page.locator("#question textarea")).to_have_value("slow")
         await ask(page, "again")
         await page.wait_for_selector(".q-page img")
 
@@ -250,7 +213,7 @@ async def test_upload_and_remove(tmp_path: Path) -> None:
     good, bad = tmp_path / "<b>论文.pdf", tmp_path / "bad.pdf"
     good.write_bytes(b"%PDF-1.7")
     bad.write_bytes(b"nothing")
-    async with served(service) as url, browsing(url) as page:
+    async with served(service) as url, chatting(url) as page:
         assert "Add a document to begin" in await page.inner_text("#library")
         await page.set_input_files("#upload input[type=file], input[type=file]", [good, bad])
         await page.wait_for_selector("#notice >> text=bad.pdf: this is no PDF (export it again)")
@@ -270,7 +233,7 @@ async def test_an_upload_shows_how_far_it_is_and_the_page_stays_usable(tmp_path:
     first, second = tmp_path / "terns.pdf", tmp_path / "gulls.pdf"
     for file in (first, second):
         file.write_bytes(b"%PDF-1.7")
-    async with served(service) as url, browsing(url, width) as page:
+    async with served(service) as url, chatting(url, width) as page:
         await page.set_input_files("#upload input[type=file], input[type=file]", [first, second])
         await page.wait_for_selector("#jobs >> text=reading page 3 of 12 >> nth=1")
         assert "terns.pdf" in await page.inner_text("#jobs")
@@ -282,7 +245,7 @@ async def test_an_upload_shows_how_far_it_is_and_the_page_stays_usable(tmp_path:
         await page.click("button[role=tab]:has-text('Library')")
         await page.click("#jobs button.q-cancel >> nth=1")
         await page.wait_for_selector("#notice >> text=1 cancelled.")
-        await page.wait_for_function("document.querySelectorAll('#jobs li').length === 1")
+        await expect(page.locator("#jobs li")).to_have_count(1)
         service.release(next(key for key, states in service.queue.items() if not states[-1].finished))
         await page.wait_for_selector("#library >> text=terns")
         await page.wait_for_selector("#notice >> text=1 added.")
@@ -290,7 +253,7 @@ async def test_an_upload_shows_how_far_it_is_and_the_page_stays_usable(tmp_path:
 
 
 async def test_a_narrow_window_stacks_the_panel_below() -> None:
-    async with served(Scripted()) as url, browsing(url, width=420) as page:
+    async with served(Scripted()) as url, chatting(url, width=420) as page:
         await ask(page, "first")
         await page.wait_for_selector(".q-page img")
         assert await page.evaluate("document.documentElement.scrollWidth") <= 420
@@ -301,7 +264,7 @@ async def test_a_narrow_window_stacks_the_panel_below() -> None:
 
 async def test_several_people_ask_at_once() -> None:
     service = Scripted()
-    async with served(service) as url, browsing(url) as first, browsing(url) as second:
+    async with served(service) as url, chatting(url) as first, chatting(url) as second:
         await ask(first, "slow")
         await first.wait_for_selector(".q-writing")
         await ask(second, "other")

@@ -15,7 +15,7 @@ from core.graph import Entity, GraphData, GraphResult, GraphView, Relation
 from core.types import Filter, PageView
 from graph.asking.names import index_of
 from graph.view import view_of
-from tests.support.browser import NO_WEBGL, browsing, served
+from tests.support.browser import NO_WEBGL, browsing, expect, served
 from tests.support.fake_graph import evidence, row
 from tests.support.fake_merges import MERGE
 from tests.support.fake_service import QUOTE, FakeService
@@ -133,7 +133,7 @@ async def test_a_chosen_entity_shows_its_relations_with_quotes_and_their_page() 
         await page.click("#details .quotes a >> nth=0")
         await page.wait_for_selector("#page img")
         assert await page.inner_text("#page blockquote") == QUOTE
-        await page.wait_for_function("document.querySelector('#page img').complete")
+        await expect(page.locator("#page img")).to_have_js_property("naturalWidth", 612)
         assert "page 2 of 3" in await page.inner_text("#page")
 
 
@@ -163,7 +163,8 @@ async def test_a_search_is_in_the_address_and_survives_a_reload() -> None:
         await page.wait_for_selector("#details h2:has-text('Tern')")
         document = next(iter(service.documents))
         await page.select_option("#document", document)
-        await page.wait_for_function("location.search.includes('document=')")
+        await page.wait_for_url("**document=**")
+        await expect(page.locator("#said")).not_to_contain_text("Loading")
         assert service.limits[-1] == (document,)
 
 
@@ -245,7 +246,6 @@ async def test_two_names_are_said_to_be_the_same_or_not() -> None:
             await page.fill("#second", "HeronNet")
             await page.click(f"text='{button}'")
             await page.wait_for_selector("#said:has-text('from now on')")
-            await page.wait_for_function("!document.querySelector('#said').textContent.includes('Working')")
             assert service.rules[-1].kind == kind
         assert await page.evaluate("document.documentElement.scrollWidth") <= 420
 

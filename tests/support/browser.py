@@ -19,7 +19,7 @@ from core.settings import ServeSettings
 from ui.serve import make_app
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page
+    from playwright.async_api import Locator, LocatorAssertions, Page
 
 CHROMIUM = os.environ.get("QUAERE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome") or ""
 FLAGS = [
@@ -53,6 +53,14 @@ async def served(service: Service) -> AsyncIterator[str]:
             await running
 
 
+def expect(locator: Locator) -> LocatorAssertions:
+    """What has to become true of an element. Unlike `wait_for_function` it needs no eval, which the pages forbid."""
+    from playwright.async_api import expect as becomes
+
+    becomes.set_options(timeout=60_000)
+    return becomes(locator)
+
+
 def _missing() -> str:
     if not CHROMIUM:
         return "no Chromium on this machine"
@@ -60,7 +68,7 @@ def _missing() -> str:
 
 
 @asynccontextmanager
-async def browsing(url: str, path: str, width: int = 1280, flags: tuple[str, ...] = ()) -> AsyncIterator[Page]:
+async def browsing(url: str, path: str = "/", width: int = 1280, flags: tuple[str, ...] = ()) -> AsyncIterator[Page]:
     """A page. At the end: nothing ran that should not, and no other host was asked."""
     if missing := _missing():
         if os.environ.get("QUAERE_REQUIRE_ALL") == "1":
