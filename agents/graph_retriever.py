@@ -35,6 +35,8 @@ class Related:
 
     rows: tuple[GraphRow, ...] = ()
     passages: tuple[Passage, ...] = ()
+    exact: bool = False
+    """whether they answer a question of which every word was read"""
 
     def before(self, found: Found) -> Found:
         """These passages, then what a search found; of a passage of both what was searched, which is longer."""
@@ -67,7 +69,7 @@ class GraphRetriever:
         if not _fits(found):
             return Related()
         rows = _ranked(found.rows, route.question)[:ROWS]
-        return Related(tuple(rows), self._passages(rows))
+        return Related(tuple(rows), self._passages(rows), found.exact)
 
     def _passages(self, rows: Sequence[GraphRow]) -> tuple[Passage, ...]:
         said: dict[str, list[Evidence]] = {}

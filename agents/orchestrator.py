@@ -22,6 +22,8 @@ from core.types import Answer, Document, Event, Passage, Reflection, Route, Sele
 Policy = Literal["auto", "quote", "llm"]
 NOT_FOUND = "Nothing in the library supports an answer to this question."
 NOT_FOUND_HERE = "The nearest passages are listed below; none of them answers it."
+UNFOUNDED = "no sentence that was written rests on a quote"
+OVERLOOKED = "the model found no answer, but the knowledge graph has one"
 GREETING = "Ask me about the documents in this library: each sentence of an answer comes with its page and its quote."
 
 
@@ -115,7 +117,8 @@ class Orchestrator:
         self, route: Route, passages: Sequence[Passage], related: Related, writer: Writer | None, tracer: Tracer
     ) -> tuple[Draft, bool]:
         """(draft, whether the budget ran out and the draft quotes instead of being written). A model of whose sentences
-        none can be kept is no better than none: what it was to write from is quoted."""
+        none can be kept, or that finds nothing where the graph answers exactly what is asked, is no better than none:
+        what it was to write from is quoted."""
         why, spent = "", False
         if writer is not None:
             try:
@@ -123,9 +126,9 @@ class Orchestrator:
                     draft = await writer.write(route, passages, _teller(tracer), related.rows)
                     step.summary = f"{len(draft.claims)} claims written by {draft.model or 'the language model'}"
                     step.details["dropped"] = draft.dropped
-                if not draft.unfounded:
+                if not draft.unfounded and (draft.claims or not related.exact):
                     return draft, False
-                why = "no sentence that was written rests on a quote"
+                why = UNFOUNDED if draft.unfounded else OVERLOOKED
             except LLMBudget as error:
                 why, spent = error.message, True  # the best that is left is to quote
         async with tracer.stage("reasoner") as step:

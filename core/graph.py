@@ -118,6 +118,7 @@ class GraphResult(Frozen):
     asked_by: Literal["cypher", "slots", "rules", "entity", ""] = Field(
         default="", description="who made the pattern: a model's Cypher or slots, rules, or the caller"
     )
+    exact: bool = Field(default=False, description="rules read every word of the question, and the graph has it")
     backend: str = Field(default="", description="neo4j or networkx")
     truncated: bool = Field(default=False, description="there are more rows than `limit`")
     note: str = Field(default="", description="what a person should know, e.g. why there is nothing")

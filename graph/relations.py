@@ -321,6 +321,12 @@ def row(tokens: Sequence[str]) -> Normalised | None:
     return _tables()[1].get(reduced) if reduced else None
 
 
+def is_plain(wording: str) -> bool:
+    """Whether it says a relation of the vocabulary and nothing beside it: 'trained on', not 'first trained on'."""
+    tokens = wording.split()
+    return row(tokens) is not None and _FILLERS.isdisjoint(tokens)
+
+
 def is_denied(text: str) -> bool:
     """Whether a wording says that something is not so."""
     words = _NO_WORD.sub(" ", text.casefold().replace("_", " ")).split()

@@ -79,7 +79,7 @@ class KnowledgeGraph:
                 found = _nothing(step, EMPTY)
             else:
                 asker = GraphAsker(None if by_rules else self._llm, known.names, hops=hops or self._settings.hops)
-                found = await asyncio.to_thread(self._first, await asker.ask(question), documents, limit, step)
+                found = await self._found(asker, question, documents, limit, step)
         return found.model_copy(update={"question": question, "trace": tracer.steps})
 
     async def about(self, name: str, *, documents: Documents = None, hops: int = 2, limit: int = 50) -> GraphResult:
@@ -129,6 +129,17 @@ class KnowledgeGraph:
         if self._known is None or self._known.data is not data:
             self._known = _Known(data, index_of(data))
         return self._known
+
+    async def _found(
+        self, asker: GraphAsker, question: str, documents: Documents, limit: int, step: Step
+    ) -> GraphResult:
+        """Where rules read every word and the graph has it, no model is asked: it costs calls, and could only err."""
+        plain = asker.by_rules(question)
+        if plain is not None:
+            found = await asyncio.to_thread(self._first, plain, documents, limit, step)
+            if found.answers or found.relations:
+                return found.model_copy(update={"exact": True})
+        return await asyncio.to_thread(self._first, await asker.ask(question), documents, limit, step)
 
     def _first(self, asked: Asked, documents: Documents, limit: int, step: Step) -> GraphResult:
         """What the first pattern that fits anything finds."""

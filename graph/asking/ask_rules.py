@@ -14,7 +14,7 @@ from graph.folding import wording_key
 from graph.patterns.canonical import pattern_of
 from graph.patterns.conditions import TRUE, Condition, Test, both
 from graph.patterns.pattern import Edge, Part, Pattern, edge_between, named, relation_name
-from graph.relations import is_denied, normalise
+from graph.relations import is_denied, is_plain, normalise
 
 _WH = re.compile(
     r"^\W*(?:(?P<before>in|on|at|by|for|with|of|from|to)\s+)?"
@@ -24,6 +24,8 @@ _WH = re.compile(
 _ASKS = re.compile(r"^\W*(?:please\s+)?(?:list|name|show|give|tell|find|all|the|me|us|every|of)\b", re.IGNORECASE)
 _RELATIVE = re.compile(r"\b(?:that|which|who|whose)\b|(?<=\bof)\s", re.IGNORECASE)
 _AUXILIARY = frozenset("is are was were be been do does did has have had can could will would the a an".split())
+_ASKING = _AUXILIARY | frozenset("who whom whose what which where when how please list name show give tell me".split())
+_ANY_RELATION = frozenset("related relation relationship connected connection between and to with".split())
 _PLACE_OR_TIME = {"where": ("in", "at"), "when": ("in", "on")}
 
 
@@ -50,6 +52,27 @@ class RuleReader:
         if len(names) > 1:
             return tuple(dict.fromkeys(self._between(question, links, names)))
         return tuple(dict.fromkeys(self._around(question, links[0])))
+
+    def reads_all(self, question: str) -> bool:
+        """Whether the first pattern says every word of the question, with relations of the vocabulary alone and names
+        of one entity each: then a model has nothing to add."""
+        links = self._index.linked(question)
+        names = {link.name for link in links}
+        if not 1 <= len(names) <= 2 or any(len(link.entities) != 1 for link in links):
+            return False
+        said = set(_ASKING)
+        if len(names) == 2:
+            wording = _content(question[links[0].end : links[1].start])
+            said |= set(wording.split()) if is_plain(wording) else _ANY_RELATION
+        else:
+            hops, noun = self._hops_said(question, links[0])
+            if not hops or not all(is_plain(hop.wording) for hop in hops):
+                return False
+            said |= {word for hop in hops for word in hop.wording.split()}
+            said |= set(noun.split()) if self._index.type_of(noun) else set()
+        for link in reversed(links):
+            question = f"{question[: link.start]} {question[link.end :]}"
+        return said.issuperset(wording_key(question.replace("’s ", " ").replace("'s ", " ")).split())
 
     def _between(self, question: str, links: Sequence[Linked], names: Sequence[str]) -> Iterator[Pattern]:
         """What relates the first two, at first directly; then what is said of each."""

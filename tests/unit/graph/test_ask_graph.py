@@ -85,6 +85,55 @@ def test_rules_end_with_all_that_is_said_of_what_is_named() -> None:
     assert RuleReader(INDEX, 3).read("What is the weather like?") == ()
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What was MiniMax-M1 trained on?",
+        "Which models were trained on ImageNet?",
+        "Who developed BERT?",
+        "Please tell me who is BERT's author.",
+        "Where was the director of Titanic born?",
+        "How is BERT related to Google?",
+        "What is the relation between BERT and Google?",
+        "Was BERT trained on ImageNet?",
+    ],
+)
+def test_rules_read_every_word_of_plain_questions(question: str) -> None:
+    assert RuleReader(INDEX, 3).reads_all(question)
+    asked = GraphAsker(None, INDEX).by_rules(question)
+    assert asked is not None and asked.patterns == RuleReader(INDEX, 3).read(question)[:1]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What was MiniMax-M1 first trained on?",
+        "What was MiniMax-M1 not trained on?",
+        "What was MiniMax-M1 trained on in 2024?",
+        "What does MiniMax-M1 use or extend?",
+        "What does MiniMax-M1 use besides ImageNet?",
+        "Which wheels does BERT use?",
+        "How many models were trained on ImageNet?",
+        "Who developed what uses BERT?",
+        "Who developed BERT and GPT-3 and MiniMax-M1?",
+        "Is BERT not better than GPT-3?",
+        "Why was BERT developed?",
+        "What is BERT?",
+        "Who developed it?",
+        "What do models use that Google proposes?",
+        "BERT 在什么数据集上训练？",
+    ],
+)
+def test_a_word_that_rules_do_not_read_leaves_the_question_to_a_model(question: str) -> None:
+    assert not RuleReader(INDEX, 3).reads_all(question)
+    assert GraphAsker(None, INDEX).by_rules(question) is None
+
+
+def test_a_name_of_two_entities_leaves_the_question_to_a_model() -> None:
+    two = NameIndex([Entity(id="a", name="Mercury"), Entity(id="b", name="Mercury")], ["ORBITS"])
+    assert not RuleReader(two, 3).reads_all("Who discovered Mercury?") and RuleReader(two, 3).read("Who found Mercury?")
+
+
 async def test_without_a_model_rules_ask() -> None:
     asked = await GraphAsker(None, INDEX).ask("Who developed BERT?")
     assert asked.asked_by == "rules" and asked.notes == ()

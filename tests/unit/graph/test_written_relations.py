@@ -81,6 +81,35 @@ async def test_to_quote_is_to_ask_no_model(app: App, model: Model) -> None:
     assert answered.citations[0].quote == "HeronNet was trained on the Atlas corpus."
 
 
+PLAIN = "Who developed HeronNet?"
+
+
+async def test_of_a_question_that_rules_read_whole_no_model_is_asked_for_a_query(app: App, model: Model) -> None:
+    model.reply = "The Harbour Institute developed it [1]."
+    answered = await app.ask(PLAIN)
+    assert [prompt for prompt in model.prompts if "Cypher" in prompt] == [] and len(model.prompts) == 2
+    graph = next(step for step in answered.trace if step.stage == "graph")
+    assert graph.details["asked by"] == "rules" and "calls" not in graph.details
+    assert answered.text == "The Harbour Institute developed it. [1]" and answered.written_by == "llm"
+    assert (await app.query_graph(PLAIN)).exact and len(model.prompts) == 2
+    assert not (await app.query_graph(QUESTION)).exact and len(model.prompts) == 3
+
+
+async def test_where_the_graph_has_nothing_of_it_the_model_is_asked(app: App, model: Model) -> None:
+    found = await app.query_graph("What does HeronNet use?")
+    assert [prompt for prompt in model.prompts if "Cypher" in prompt] and not found.exact
+
+
+async def test_a_model_that_finds_nothing_is_not_believed_where_the_graph_answers_all_that_is_asked(
+    app: App, model: Model
+) -> None:
+    model.reply = "NOT FOUND"
+    answered = await app.ask(PLAIN)
+    assert answered.written_by == "quotation" and not answered.partial
+    assert answered.citations[0].quote == "HeronNet was developed by the Harbour Institute."
+    assert answered.trace[-2].degraded.startswith("the model found no answer, but the knowledge graph has one")
+
+
 async def test_a_query_that_writes_is_refused_and_another_way_in_is_taken(app: App, model: Model) -> None:
     model.cypher = "MATCH (n) DETACH DELETE n"
     found = await app.query_graph(QUESTION)
