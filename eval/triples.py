@@ -27,8 +27,7 @@ from core.spending import account
 from core.text import sentences
 from core.types import Chunk, Usage
 from graph.extraction.extract_llm import LLMReader
-from graph.extraction.extract_rules import extract, worth_reading
-from graph.extraction.phrases import vocabulary_of
+from graph.extraction.extract_rules import extract, words_of, worth_reading
 from ingest.chunk import chunk_document
 from ingest.pdf import parse_pdf
 
@@ -99,7 +98,7 @@ async def by_model(chunks: Sequence[Chunk], passes: int, within_s: float, settin
 
 
 async def by_rules(chunks: Sequence[Chunk]) -> dict[str, Any]:
-    vocabulary = vocabulary_of(chunk.text for chunk in chunks)
+    vocabulary = words_of([chunk.text for chunk in chunks])
 
     async def read_one(chunk: Chunk) -> Extraction:
         return extract(chunk, vocabulary)

@@ -5,7 +5,7 @@ A model only points at a subgraph: what it writes is read into a Pattern (graph/
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,7 +18,7 @@ from graph.asking.names import Linked, NameIndex, shown_names
 from graph.cypher.parser import read_cypher
 from graph.folding import fold
 from graph.patterns.canonical import pattern_of
-from graph.patterns.conditions import Condition, Conj, Disj, Test, both, conjuncts
+from graph.patterns.conditions import TRUE, Condition, Conj, Disj, Test, both, conjuncts, either
 from graph.patterns.globs import matches_glob
 from graph.patterns.pattern import Pattern
 from graph.relations import KINDS
@@ -51,14 +51,14 @@ class GraphAsker:
 
     def by_rules(self, question: str) -> Asked | None:
         """Just what is asked, of a question of which rules read every word; None of others. Costs no call."""
-        return Asked(self._rules.read(question)[:1], "rules") if self._rules.reads_all(question) else None
+        return Asked(self._read_by_rules(question)[:1], "rules") if self._rules.reads_all(question) else None
 
     async def ask(self, question: str) -> Asked:
         """At most four calls: Cypher, and once more with the parser's words; slots, which may be asked for twice.
 
         What a way failed of is in `notes`; a model that fails never raises.
         """
-        rules = self._rules.read(question)
+        rules = self._read_by_rules(question)
         if self._llm is None:
             return Asked(rules, "rules" if rules else "")
         notes: list[str] = []
@@ -66,13 +66,20 @@ class GraphAsker:
         try:
             found = await self._by_cypher(self._llm, question, linked, notes)
             if found is not None:
-                return Asked(_distinct(found, without_types(found), *rules), "cypher", tuple(notes))
+                return Asked(_distinct(self._open(found), without_types(found), *rules), "cypher", tuple(notes))
             found = await self._by_slots(self._llm, question, linked, notes)
             if found is not None:
-                return Asked(_distinct(found, *rules), "slots", tuple(notes))
+                return Asked(_distinct(self._open(found), *rules), "slots", tuple(notes))
         except LLMError as error:
             notes.append(f"{error.message}: the question was read by rules")
         return Asked(rules, "rules" if rules else "", tuple(notes))
+
+    def _read_by_rules(self, question: str) -> tuple[Pattern, ...]:
+        return _distinct(*map(self._open, self._rules.read(question)))
+
+    def _open(self, pattern: Pattern) -> Pattern:
+        """Where the graph does not know of everything what it is, what is asked for may be of no type."""
+        return pattern if self._index.all_typed else or_untyped(pattern)
 
     async def _by_cypher(self, llm: LLM, question: str, linked: tuple[Linked, ...], notes: list[str]) -> Pattern | None:
         asked = [Message("user", self._prompt("cypher", question, linked, types=_lines(self._index.types[:20])))]
@@ -141,15 +148,26 @@ class GraphAsker:
 
 def without_types(pattern: Pattern) -> Pattern:
     """Without conditions on types, which extraction words in its own way, where something else is said too."""
+    anchored = any(each.anchors for each in pattern.alternatives)
+    return _with_types(pattern, lambda _: TRUE) if anchored else pattern
+
+
+def or_untyped(pattern: Pattern) -> Pattern:
+    """With what has no type beside what has the one that is asked for."""
+    return _with_types(pattern, lambda term: either((term, Test(term.variable, "type", "missing"))))
+
+
+def _with_types(pattern: Pattern, change: Callable[[Test], Condition]) -> Pattern:
+    """With other conditions in place of those on types that all have to hold."""
+
+    def changed(term: Condition) -> Condition:
+        return change(term) if isinstance(term, Test) and term.property == "type" else term
+
     alternatives = [
-        [replace(part, where=both(term for term in conjuncts(part.where) if not _is_type(term))) for part in each.parts]
+        [replace(part, where=both(map(changed, conjuncts(part.where)))) for part in each.parts]
         for each in pattern.alternatives
     ]
-    return pattern_of(alternatives, pattern.notes) if any(each.anchors for each in pattern.alternatives) else pattern
-
-
-def _is_type(term: Condition) -> bool:
-    return isinstance(term, Test) and term.property == "type"
+    return pattern_of(alternatives, pattern.notes)
 
 
 def _distinct(*patterns: Pattern) -> tuple[Pattern, ...]:

@@ -45,6 +45,7 @@ class NameIndex:
                 self._entities.setdefault(name, []).append(entity)
                 self._by_words.setdefault(_as_words(name), set()).add(name)
         self.types = tuple(name for name, _ in types.most_common() if name)
+        self.all_typed = "" not in types
         self.relations = tuple(name for name, _ in Counter(relations).most_common())
         self._type_keys = {key for name in self.types if (key := type_key(name))}
         # Where a name's first word is the key, the numbers of words of such names, most first.

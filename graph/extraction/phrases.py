@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from core.text import sentences
@@ -93,6 +93,7 @@ class Vocabulary:
     capitals: frozenset[str] = frozenset()  # words that begin with a capital within a sentence
     plain: frozenset[str] = frozenset()  # words that are written small somewhere
     terms: frozenset[str] = frozenset()  # phrases of two to four small words that come back
+    types: Mapping[str, str] = field(default_factory=dict)  # what its names stand for (graph/extraction/kinds.py)
 
 
 def blanked(sentence: str) -> str:

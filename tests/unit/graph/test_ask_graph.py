@@ -134,6 +134,21 @@ def test_a_name_of_two_entities_leaves_the_question_to_a_model() -> None:
     assert not RuleReader(two, 3).reads_all("Who discovered Mercury?") and RuleReader(two, 3).read("Who found Mercury?")
 
 
+async def test_where_not_everything_has_a_type_what_has_none_may_be_meant(play: Play) -> None:
+    index = NameIndex([_entity("BERT", "Model"), _entity("GPT-3"), _entity("ImageNet", "Dataset")], ["TRAINED_ON"])
+    text = "MATCH (a:Model)-[:TRAINED_ON]->(b {name: 'ImageNet'}) RETURN a"
+    wider = "MATCH (a)-[:TRAINED_ON]->(b {name: 'ImageNet'}) WHERE a:Model OR a.type IS NULL RETURN a"
+    question = "Which models were trained on ImageNet?"
+    plain = GraphAsker(None, index).by_rules(question)
+    assert plain is not None and [each.text for each in plain.patterns] == [read_cypher(wider).text]
+    llm, _ = play(answer(text))
+    asked = await GraphAsker(llm, index).ask(question)
+    assert [each.text for each in asked.patterns[:2]] == [
+        read_cypher(wider).text,
+        read_cypher("MATCH (a)-[:TRAINED_ON]->(b {name: 'ImageNet'}) RETURN a").text,
+    ]
+
+
 async def test_without_a_model_rules_ask() -> None:
     asked = await GraphAsker(None, INDEX).ask("Who developed BERT?")
     assert asked.asked_by == "rules" and asked.notes == ()

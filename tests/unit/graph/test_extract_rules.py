@@ -91,6 +91,12 @@ def test_the_quote_is_the_sentence_with_its_place() -> None:
     assert 0 < triple.confidence <= 1
 
 
+def test_both_ends_have_the_type_that_the_document_says() -> None:
+    text = "TideNet-2 was trained on the HarbourLog dataset. TideNet-2 is a model. TideNet-2 also uses WaveEncoder."
+    found = [(t.subject_type, t.object_type) for t in read_all([chunk(text)]) if t.relation in ("TRAINED_ON", "USES")]
+    assert found == [("model", "dataset"), ("model", "")]
+
+
 def test_citations_in_brackets_stand_in_no_one_s_way() -> None:
     text = "TideNet-2 (Halvorsen et al., 2021) uses WaveEncoder [4, 7] and GaugeFormer (Vik, 2019)."
     assert found(text) == [("TideNet-2", "USES", "WaveEncoder"), ("TideNet-2", "USES", "GaugeFormer")]
