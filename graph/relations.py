@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 RELATED_TO = "RELATED_TO"
 SAME_AS = "SAME_AS"
+IS_A = "IS_A"
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ KINDS: tuple[Kind, ...] = (
         "features, besteht aus, enthält, umfasst, 包含, 包括, 由组成, 포함, 구성",
     ),
     _kind(
-        "IS_A",
+        IS_A,
         "the subject is a kind or an instance of the object",
         "is, are, was, is a, is an, is the, is a type of, is a kind of, is a form of, is a variant of, is an instance "
         "of, is an example of, is a version of, is considered a, is known for being, instance of, type of, kind of, "

@@ -117,7 +117,8 @@ def messages(conversation: Sequence[Exchange]) -> list[Message]:
 
 def _steps_message(exchange: Exchange) -> Message:
     seconds = sum(step.ms for step in exchange.steps) / 1000
-    title = "Reading the papers" if exchange.running else f"{len(exchange.steps)} steps in {seconds:.1f} s"
+    count = f"{len(exchange.steps)} step{'' if len(exchange.steps) == 1 else 's'}"
+    title = "Reading the papers" if exchange.running else f"{count} in {seconds:.1f} s"
     content = _div("steps", _join(map(_step, exchange.steps)))
     return {
         "role": "assistant",

@@ -20,7 +20,7 @@ from graph.extraction.groups import (
     subjects_of,
 )
 from graph.extraction.phrases import Phrase, Token, Vocabulary, after, before, blanked, tokens_of
-from graph.relations import SAME_AS, row
+from graph.relations import IS_A, SAME_AS, row
 
 _ARTICLES = frozenset("a an".split())
 _DATED = frozenset("BORN_IN DIED_IN PUBLISHED_IN LOCATED_IN".split())
@@ -89,7 +89,7 @@ def _is_a(text: str, tokens: Sequence[Token]) -> Iterator[Statement]:
         wording = text[token.start : tokens[at + 1].end]
         if tokens[at + 1].low != "the" and (target.named or target.last - target.first >= 2):
             for subject in subjects:
-                place = (subject.start, subject.end), wording, "IS_A", False
+                place = (subject.start, subject.end), wording, IS_A, False
                 yield Statement(*place, (target.start, target.end), 0.85)
         yield from _behind(text, tokens, subjects, target)
 
@@ -144,7 +144,7 @@ def _appositions(text: str, tokens: Sequence[Token]) -> Iterator[Statement]:
             target = after(tokens, at + 2)
             if target is not None and target.last - target.first >= 2 and _closes(tokens, target.last):
                 article, place = tokens[at + 1].text, (target.start, target.end)
-                yield Statement((subject.start, subject.end), article, "IS_A", False, place, 0.8)
+                yield Statement((subject.start, subject.end), article, IS_A, False, place, 0.8)
         begun = begin_of(tokens, subject.first)
         if begun == 0 or tokens[begun - 1].low not in ("in", "at", "from", "near", "to"):
             yield from _kinship(text, tokens, subject, at + 1)
@@ -156,7 +156,7 @@ def _kinship(text: str, tokens: Sequence[Token], subject: Phrase, at: int) -> It
     for end in range(min(begun + 4, len(tokens) - 1), begun + 1, -1):
         noun = tokens[begun].kind == "word" or tokens[begun].low in ("known", "also", "formerly")
         known = row([token.text for token in tokens[begun:end]]) if noun else None
-        if known is None or tokens[end - 1].low not in ("of", "as") or known.relation == "IS_A":
+        if known is None or tokens[end - 1].low not in ("of", "as") or known.relation == IS_A:
             continue
         target = after(tokens, end)
         if target is not None and target.named:
@@ -183,10 +183,10 @@ def _examples(text: str, tokens: Sequence[Token]) -> Iterator[Statement]:
             continue
         if tokens[kind.first].kind == "number":
             continue
-        for item in objects_of(tokens, Group(at, at, "IS_A", True)):
+        for item in objects_of(tokens, Group(at, at, IS_A, True)):
             if item.named:
                 words = text[found.start() : found.end()].strip(" ,")
-                yield Statement((kind.start, kind.end), words, "IS_A", True, (item.start, item.end), 0.85)
+                yield Statement((kind.start, kind.end), words, IS_A, True, (item.start, item.end), 0.85)
 
 
 _DAY = r"(?:\d{1,2} )?(?:[A-Z][a-z]+ )?(?:\d{1,2}, ?)?\d{4}"

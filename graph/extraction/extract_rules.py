@@ -24,7 +24,7 @@ from graph.extraction.kinds import type_of, types_of
 from graph.extraction.naming import clean_name, name_key, problem
 from graph.extraction.phrases import Vocabulary, blanked, vocabulary_of
 from graph.extraction.triple_ids import triple_id
-from graph.relations import is_citation, normalise
+from graph.relations import IS_A, is_citation, normalise
 
 RULES = "rules@"  # and the version: another one reads every passage anew that older rules have read
 NAME = f"{RULES}2"
@@ -107,16 +107,19 @@ def _triple(chunk: Chunk, start: int, end: int, stated: Statement, types: Mappin
         return why
     if name_key(subject) == name_key(target):
         return "same name"
+    of_subject, of_target = type_of(subject, types), type_of(target, types)
+    if stated.relation == IS_A:  # 'multilingual corpora such as mC4'
+        of_subject = of_subject or of_target
     return Triple(
         id=triple_id(chunk.id, subject, stated.wording, target),
         document_id=chunk.document_id,
         chunk_id=chunk.id,
         subject=subject,
-        subject_type=type_of(subject, types),
+        subject_type=of_subject,
         relation=stated.relation,
         wording=stated.wording,
         object=target,
-        object_type=type_of(target, types),
+        object_type=of_target,
         quote=sentence,
         spans=spans_within(chunk.spans, start, end),
         confidence=stated.confidence,

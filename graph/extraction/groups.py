@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from graph.extraction.phrases import Phrase, Token, after, before
-from graph.relations import RELATED_TO, row
+from graph.relations import IS_A, RELATED_TO, row
 
 _VAGUE_DETERMINERS = frozenset("a an some any each every no another".split())
 BE = frozenset("is are was were".split())
@@ -175,7 +175,7 @@ def objects_of(tokens: Sequence[Token], group: Group) -> list[Phrase]:
         if phrase is None or not phrase.named or phrase.first - at > (tokens[at].kind == "determiner"):
             return found
         ends = tokens[phrase.last] if phrase.last < len(tokens) else None
-        listed = group.relation == "IS_A" and tokens[at - 1].low in ("and", "or")
+        listed = group.relation == IS_A and tokens[at - 1].low in ("and", "or")
         if not listed and ends is not None and ends.kind in ("aux", "verb", "relative"):
             return found  # the next clause's subject
         found.append(phrase)

@@ -1,6 +1,6 @@
 """What kind of thing a name stands for, where its document says so in plain words.
 
-In the name itself ('Harbour Institute', 'recurrent tide models'), in the noun beside it ('the Atlas corpus', 'the
+In the name itself ('Harbour Institute', 'error of 3.6 cm'), in the noun beside it ('the Atlas corpus', 'the
 optimizer Adam'), or in what it is said to be ('TideNet, a recurrent model', 'TideNet is a recurrent model').
 
 People get no type: two people of one name are one only where two documents relate them to a common other name, and
@@ -31,11 +31,12 @@ _NOUNS = {
     "book": "book novel",
 }
 _TYPES = {noun: type_ for type_, nouns in _NOUNS.items() for noun in nouns.split()}
-# As a name's own last word only: 'the SFT data' and 'the ImageNet error' do not say what SFT and ImageNet are.
+# As a name's own head only: 'the SFT data' and 'the ImageNet error' do not say what SFT and ImageNet are.
 _OWN = {"data": "dataset"} | dict.fromkeys(("metric", "accuracy", "error", "score", "precision", "recall"), "metric")
 _ALIKE = ({"model", "method"}, {"dataset", "benchmark"})  # said of one thing in turn
 _BRIEF = 3  # letters of a name that may stand for its long form, as in 'the SFT dataset'
-_OF = re.compile(r"(?:University|Institute|College|Academy|Museum|Ministry|Bank) (?:of|for) ")
+_OF = re.compile(r" (?:of|for|on|with) ")
+_DATA_SET = re.compile(r"\bdata[\s-]set(s?)\b")
 _BENCH = re.compile(r"[A-Za-z]-?Bench$")
 _LONGEST = 700  # characters of a sentence
 _WORDS = 8  # of what something is said to be
@@ -47,7 +48,7 @@ def types_of(texts: Iterable[str], vocabulary: Vocabulary) -> dict[str, str]:
     for text in texts:
         for start, end in sentences(text):
             if end - start <= _LONGEST:
-                sentence = text[start:end]
+                sentence = _one_word(text[start:end])
                 tokens = tokens_of(blanked(sentence), vocabulary)
                 for first, last, type_ in (*_beside(tokens), *_said_to_be(tokens)):
                     said[name_key(sentence[tokens[first].start : tokens[last - 1].end])][type_] += 1
@@ -63,14 +64,17 @@ def _agreed(name: str, said: Counter[str]) -> str:
 
 def type_of(name: str, said: Mapping[str, str]) -> str:
     """'' where nothing says it."""
-    words = name.split()
-    if len(words) > 1 and (own := _type(words[-1]) or _OWN.get(words[-1].casefold().removesuffix("s"), "")):
+    words = _OF.split(_one_word(name))[0].split()  # the last is the head: 'error' of 'absolute error of 3.6 cm'
+    own = (_type(words[-1]) or _OWN.get(words[-1].casefold().removesuffix("s"), "")) if words else ""
+    if own and words != [name]:
         return own
-    if _OF.match(name):
-        return "organisation"
     if _BENCH.search(name):
         return "benchmark"
     return said.get(name_key(name), "")
+
+
+def _one_word(text: str) -> str:
+    return _DATA_SET.sub(r"dataset\1", text)
 
 
 def _type(word: str) -> str:

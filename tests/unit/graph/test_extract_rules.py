@@ -95,6 +95,8 @@ def test_both_ends_have_the_type_that_the_document_says() -> None:
     text = "TideNet-2 was trained on the HarbourLog dataset. TideNet-2 is a model. TideNet-2 also uses WaveEncoder."
     found = [(t.subject_type, t.object_type) for t in read_all([chunk(text)]) if t.relation in ("TRAINED_ON", "USES")]
     assert found == [("model", "dataset"), ("model", "")]
+    kinds = read_all([chunk("Large tide models such as SeaCast and GaugeFormer need long records.")])
+    assert [(t.subject, t.subject_type) for t in kinds] == [("SeaCast", "model"), ("GaugeFormer", "model")]
 
 
 def test_citations_in_brackets_stand_in_no_one_s_way() -> None:

@@ -12,7 +12,7 @@ TEXT = (
     "network. We took it from the optimizer Adam. HeronNet, a recurrent model of the bay, is small. LongTide (Tern et "
     "al., 2024), a challenging benchmark, is used. Egret-2 is the first dense model of its kind. The SFT corpus is "
     "ours. Most English models fail. An Osprey model was made. The Heron model zoo is closed. The use of Ibis is a "
-    "task of its own. On the Kite dataset and with the Kite model we see this."
+    "task of its own. The Gull data set is small. On the Kite dataset and with the Kite model we see this."
 )
 
 
@@ -20,6 +20,8 @@ TEXT = (
     ("name", "type_"),
     [
         ("Atlas", "benchmark"),  # a corpus once and a benchmark once: data in either case
+        ("Gull", "dataset"),
+        ("open data sets", "dataset"),
         ("GPT-4", "model"),
         ("R-CNN", "model"),
         ("Adam", "method"),
@@ -31,6 +33,8 @@ TEXT = (
         ("Kettle Lake", "place"),
         ("recurrent tide models", "model"),
         ("mean absolute error", "metric"),
+        ("absolute error of 3.6 cm", "metric"),
+        ("models of the bay with a gate", "model"),
         ("GaugeBench", "benchmark"),
         ("SFT", ""),  # once only: the corpus for it, perhaps
         ("English", ""),
