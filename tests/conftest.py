@@ -8,6 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# Generated cases may take their time on a busy machine; what else is set (CI's fixed seed) stays.
+settings.register_profile("patient", parent=settings(), deadline=None)
+settings.load_profile("patient")
 
 _LOCAL = ("127.", "::1", "localhost")
 
