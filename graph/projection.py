@@ -6,10 +6,10 @@ So what was added and removed again leaves nothing behind: the graph of A + B wi
 from __future__ import annotations
 
 import hashlib
+import logging
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from uuid import UUID, uuid5
@@ -21,6 +21,7 @@ from core.ledger.graph import GraphLedger, GraphRows, Named, Said
 from graph.folding import fold
 from graph.relations import SAME_AS
 
+_log = logging.getLogger(__name__)
 _UNRESOLVED = UUID("6b5bd6f4-9a3c-5b0e-8f1d-0d4a6f1c7e52")
 
 
@@ -40,8 +41,10 @@ class Projection:
         """The same object while nothing has changed, which takes 1 ms to see."""
         with self._lock:
             if self._kept is None or self._kept[0] != self._ledger.stamp():
-                with suppress(LibraryError):  # a full disk: names are what they were, and unknown ones their own
+                try:
                     self._resolve()
+                except LibraryError as error:  # a full disk: names are what they were, and unknown ones their own
+                    _log.warning("names of the graph could not be brought up to date: %s", error)
                 rows = self._ledger.read()
                 self._kept = rows.stamp, project(rows)
             return self._kept[1]

@@ -38,6 +38,8 @@ _BRIEF = 3  # letters of a name that may stand for its long form, as in 'the SFT
 _OF = re.compile(r" (?:of|for|on|with) ")
 _DATA_SET = re.compile(r"\bdata[\s-]set(s?)\b")
 _BENCH = re.compile(r"[A-Za-z]-?Bench$")
+_DEFINITE = frozenset("the this our their its".split())
+_LINKING = frozenset("on with by from to".split())  # 'on GaugeBench, a benchmark', but not 'the use of X is a task'
 _LONGEST = 700  # characters of a sentence
 _WORDS = 8  # of what something is said to be
 
@@ -106,17 +108,10 @@ def _said_to_be(tokens: Sequence[Token]) -> Iterator[tuple[int, int, str]]:
         while _is_nominal(tokens, last) or (last < len(tokens) and tokens[last].kind in ("number", "adverb")):
             last += 1
         first = _run_before(tokens, at)
-        alone = first == 0 or tokens[first - 1].kind not in ("preposition", "word") or tokens[first - 1].low in _BEFORE
-        if not (first < at and alone and at + 2 < last <= at + 2 + _WORDS and tokens[last - 1].kind == "word"):
-            continue
-        if type_ := _type(tokens[last - 1].text):
+        alone = first == 0 or tokens[first - 1].kind not in ("preposition", "word") or tokens[first - 1].low in _LINKING
+        type_ = _type(tokens[last - 1].text) if tokens[last - 1].kind == "word" else ""
+        if type_ and alone and first < at and at + 2 < last <= at + 2 + _WORDS:
             yield first, at, type_
-
-
-_DEFINITE = frozenset("the this our their its".split())
-_BEFORE = frozenset(
-    "on with by from to".split()
-)  # 'evaluated on GaugeBench, a benchmark'; not 'the use of X is a task'
 
 
 def _run_before(tokens: Sequence[Token], at: int) -> int:
