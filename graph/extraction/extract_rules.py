@@ -20,7 +20,7 @@ from core.text import sentences, spans_within
 from core.types import Chunk
 from graph.extraction.clauses import statements
 from graph.extraction.groups import Statement
-from graph.extraction.kinds import type_of, types_of
+from graph.extraction.kinds import ends_at, type_of, types_of
 from graph.extraction.naming import clean_name, name_key, problem
 from graph.extraction.phrases import Vocabulary, blanked, vocabulary_of
 from graph.extraction.triple_ids import triple_id
@@ -108,7 +108,8 @@ def _triple(chunk: Chunk, start: int, end: int, stated: Statement, types: Mappin
     if name_key(subject) == name_key(target):
         return "same name"
     of_subject, of_target = type_of(subject, types), type_of(target, types)
-    if stated.relation == IS_A:  # 'multilingual corpora such as mC4'
+    kind_end = (stated.subject if stated.inverted else stated.object)[1]
+    if stated.relation == IS_A and ends_at(sentence, kind_end):  # 'multilingual corpora such as mC4'
         of_subject = of_subject or of_target
     return Triple(
         id=triple_id(chunk.id, subject, stated.wording, target),

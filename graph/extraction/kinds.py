@@ -37,6 +37,7 @@ _ALIKE = ({"model", "method"}, {"dataset", "benchmark"})  # said of one thing in
 _BRIEF = 3  # letters of a name that may stand for its long form, as in 'the SFT dataset'
 _OF = re.compile(r" (?:of|for|on|with) ")
 _DATA_SET = re.compile(r"\bdata[\s-]set(s?)\b")
+_GOES_ON = re.compile(r"(?:,\s+[\w-]+){0,3},?\s+(?:and|or)\b")
 _BENCH = re.compile(r"[A-Za-z]-?Bench$")
 _DEFINITE = frozenset("the this our their its".split())
 _LINKING = frozenset("on with by from to".split())  # 'on GaugeBench, a benchmark', but not 'the use of X is a task'
@@ -52,7 +53,7 @@ def types_of(texts: Iterable[str], vocabulary: Vocabulary) -> dict[str, str]:
             if end - start <= _LONGEST:
                 sentence = _one_word(text[start:end])
                 tokens = tokens_of(blanked(sentence), vocabulary)
-                for first, last, type_ in (*_beside(tokens), *_said_to_be(tokens)):
+                for first, last, type_ in (*_beside(tokens), *_said_to_be(sentence, tokens)):
                     said[name_key(sentence[tokens[first].start : tokens[last - 1].end])][type_] += 1
     return {name: type_ for name, counted in said.items() if (type_ := _agreed(name, counted))}
 
@@ -66,13 +67,18 @@ def _agreed(name: str, said: Counter[str]) -> str:
 
 def type_of(name: str, said: Mapping[str, str]) -> str:
     """'' where nothing says it."""
+    if known := said.get(name_key(name)):
+        return known
     words = _OF.split(_one_word(name))[0].split()  # the last is the head: 'error' of 'absolute error of 3.6 cm'
     own = (_type(words[-1]) or _OWN.get(words[-1].casefold().removesuffix("s"), "")) if words else ""
     if own and words != [name]:
         return own
-    if _BENCH.search(name):
-        return "benchmark"
-    return said.get(name_key(name), "")
+    return "benchmark" if _BENCH.search(name) else ""
+
+
+def ends_at(sentence: str, at: int) -> bool:
+    """Whether what something is said to be ends there: not behind 'film' in 'is a film, television and stage actor'."""
+    return _GOES_ON.match(sentence, at) is None
 
 
 def _one_word(text: str) -> str:
@@ -98,7 +104,7 @@ def _beside(tokens: Sequence[Token]) -> Iterator[tuple[int, int, str]]:
             yield at + 1, last, type_
 
 
-def _said_to_be(tokens: Sequence[Token]) -> Iterator[tuple[int, int, str]]:
+def _said_to_be(sentence: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int, str]]:
     """'TideNet, a recurrent model', 'TideNet is the first recurrent model of …'."""
     for at in range(1, len(tokens) - 2):
         link, determiner = tokens[at], tokens[at + 1]
@@ -110,7 +116,13 @@ def _said_to_be(tokens: Sequence[Token]) -> Iterator[tuple[int, int, str]]:
         first = _run_before(tokens, at)
         alone = first == 0 or tokens[first - 1].kind not in ("preposition", "word") or tokens[first - 1].low in _LINKING
         type_ = _type(tokens[last - 1].text) if tokens[last - 1].kind == "word" else ""
-        if type_ and alone and first < at and at + 2 < last <= at + 2 + _WORDS:
+        if (
+            type_
+            and alone
+            and ends_at(sentence, tokens[last - 1].end)
+            and first < at
+            and at + 2 < last <= at + 2 + _WORDS
+        ):
             yield first, at, type_
 
 

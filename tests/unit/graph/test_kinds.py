@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from graph.extraction.extract_rules import words_of
+from core.types import Chunk, Span
+from graph.extraction.extract_rules import read_all, words_of
 from graph.extraction.kinds import type_of
 
 TEXT = (
@@ -51,5 +52,10 @@ def test_a_name_has_the_type_that_its_document_says(name: str, type_: str) -> No
 
 
 def test_people_have_no_type() -> None:
-    text = "Mira Halvorsen is a Norwegian composer. The painter Kari Vik was her friend."
+    text = (
+        "Mira Halvorsen is a Norwegian composer. The painter Kari Vik is a film and stage director. Ole Strand is a film, "
+        "radio and stage actor."
+    )
     assert words_of([text]).types == {}
+    chunk = Chunk(id="c", document_id="d", position=0, text=text, spans=(Span(page=1, start=0, end=len(text)),))
+    assert {triple.subject_type for triple in read_all([chunk])} == {""}
