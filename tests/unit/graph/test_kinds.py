@@ -53,8 +53,8 @@ def test_a_name_has_the_type_that_its_document_says(name: str, type_: str) -> No
 
 def test_people_have_no_type() -> None:
     text = (
-        "Mira Halvorsen is a Norwegian composer. The painter Kari Vik is a film and stage director. Ole Strand is a film, "
-        "radio and stage actor."
+        "Mira Halvorsen is a Norwegian composer. The painter Kari Vik is a film and stage director. Ole Strand is a "
+        "film, radio and stage actor."
     )
     assert words_of([text]).types == {}
     chunk = Chunk(id="c", document_id="d", position=0, text=text, spans=(Span(page=1, start=0, end=len(text)),))
