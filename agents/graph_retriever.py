@@ -46,6 +46,21 @@ class Related:
         rest = tuple(passage for passage in found.passages if passage.chunk_id not in known)
         return replace(found, passages=(*first, *rest))
 
+    def stated(self, sentences: Iterable[Sentence]) -> list[tuple[GraphRow, Sentence]]:
+        """For each row the first of the sentences in which one of its quotes stands; rows without one are left out."""
+        places = [(each, spans_within(each.passage.spans, each.start, each.end)) for each in sentences]
+        found = []
+        for row in self.rows:
+            quotes = [(said.document_id, said.spans) for said in row.evidence]
+            for sentence, spans in places:
+                if any(sentence.passage.document_id == owner and _share(spans, own) for owner, own in quotes):
+                    found.append((row, sentence))
+                    break
+        return found
+
+
+NONE = Related()
+
 
 class GraphRetriever:
     def __init__(self, graph: GraphAsker, ledger: Ledger, limit: int) -> None:
@@ -64,10 +79,10 @@ class GraphRetriever:
             )
         except LLMError as error:
             step.summary, step.degraded = "no rows", f"{error.message}: {FROM_PASSAGES}"
-            return Related()
+            return NONE
         _note(found, step)
         if not _fits(found):
-            return Related()
+            return NONE
         rows = _ranked(found.rows, route.question)[:ROWS]
         return Related(tuple(rows), self._passages(rows), found.exact)
 
@@ -88,19 +103,6 @@ class GraphRetriever:
             hits = {parent.id: (hit,)}
             passages.append(passage_of([parent], found, owners[parent.document_id], 1 / hit.rank, hits))
         return tuple(passages)
-
-
-def stated(rows: Sequence[GraphRow], sentences: Iterable[Sentence]) -> list[tuple[GraphRow, Sentence]]:
-    """For each row the first of the sentences in which one of its quotes stands; rows without one are left out."""
-    places = [(sentence, spans_within(sentence.passage.spans, sentence.start, sentence.end)) for sentence in sentences]
-    found = []
-    for row in rows:
-        quotes = [(said.document_id, said.spans) for said in row.evidence]
-        for sentence, spans in places:
-            if any(sentence.passage.document_id == owner and _share(spans, own) for owner, own in quotes):
-                found.append((row, sentence))
-                break
-    return found
 
 
 def _share(one: Sequence[Span], other: Sequence[Span]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from agents.draft import Draft
-from agents.graph_retriever import GraphRetriever, Related
+from agents.graph_retriever import NONE, GraphRetriever, Related
 from agents.quoter import Quoter
 from agents.reflector import Reflector
 from agents.retriever import Retriever
@@ -86,7 +86,7 @@ class Orchestrator:
     async def _relate(self, route: Route, selection: Selection, by_rules: bool, tracer: Tracer) -> Related:
         """What the graph says, of a question of relation."""
         if self._graph is None or route.kind != "relation" or selection.documents == ():
-            return Related()
+            return NONE
         async with tracer.stage("graph") as step:
             return await self._graph.retrieve(route, step, by_rules=by_rules)
 
@@ -123,7 +123,7 @@ class Orchestrator:
         if writer is not None:
             try:
                 async with tracer.stage("reasoner") as step:
-                    draft = await writer.write(route, passages, _teller(tracer), related.rows)
+                    draft = await writer.write(route, passages, _teller(tracer), related)
                     step.summary = f"{len(draft.claims)} claims written by {draft.model or 'the language model'}"
                     step.details["dropped"] = draft.dropped
                 if not draft.unfounded and (draft.claims or not related.exact):
@@ -132,7 +132,7 @@ class Orchestrator:
             except LLMBudget as error:
                 why, spent = error.message, True  # the best that is left is to quote
         async with tracer.stage("reasoner") as step:
-            draft = await self._quoter.quote(route, passages, related.rows)
+            draft = await self._quoter.quote(route, passages, related)
             step.summary = f"{len(draft.claims)} sentences quoted"
             step.degraded = f"{why}: quoted, not written" if why else ""
             await tracer.tell(Event(kind="text", text=draft.text))

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from agents.citing import Sentence, cite, sentences_of
 from agents.draft import Draft
-from agents.graph_retriever import stated
-from core.graph import GraphRow
+from agents.graph_retriever import NONE, Related
 from core.ledger import Ledger
 from core.ports import Embedder
 from core.terms import tokenise
@@ -51,6 +50,7 @@ QUOTES = 5
 # 2 of 6 unanswerable questions, but 22 of 94 answerable ones too (eval/results).
 MIN_COVERAGE = 0.15
 STATED = 0.3  # for a sentence that states the graph's first row
+STATED_EXACTLY = 1.0  # where the graph's rows answer all that is asked: before, and often instead of, all others
 
 
 class Quoter:
@@ -59,22 +59,20 @@ class Quoter:
         self._embedder = embedder
         self._idf = idf
 
-    async def quote(self, route: Route, passages: Sequence[Passage], rows: Sequence[GraphRow] = ()) -> Draft:
+    async def quote(self, route: Route, passages: Sequence[Passage], related: Related = NONE) -> Draft:
         """Up to five sentences, best first, each its own claim; none when the passages do not speak of it.
 
-        `rows` of the graph: sentences that state one are preferred, those of the first rows most.
+        Sentences that state a row of the graph are preferred, those of the first rows most.
         """
-        return await asyncio.to_thread(self._quote, route, passages, rows)
+        return await asyncio.to_thread(self._quote, route, passages, related)
 
-    def _quote(self, route: Route, passages: Sequence[Passage], rows: Sequence[GraphRow]) -> Draft:
-        chosen = self.best(route, passages, QUOTES, rows)
+    def _quote(self, route: Route, passages: Sequence[Passage], related: Related) -> Draft:
+        chosen = self.best(route, passages, QUOTES, related)
         citations = tuple(cite(sentence, n, self._ledger) for n, sentence in enumerate(chosen, 1))
         claims = tuple(Claim(text=_claim_text(c.quote), citations=(c.number,)) for c in citations)
         return Draft(claims=claims, citations=citations, written_by="quotation" if claims else "none")
 
-    def best(
-        self, route: Route, passages: Sequence[Passage], limit: int, rows: Sequence[GraphRow] = ()
-    ) -> list[Sentence]:
+    def best(self, route: Route, passages: Sequence[Passage], limit: int, related: Related = NONE) -> list[Sentence]:
         """The sentences that bear on the question, best first, at most `limit`."""
         sentences = sentences_of(passages)
         weights = {term: self._idf(term) for term in set(tokenise(route.question))}
@@ -85,13 +83,13 @@ class Quoter:
         context = _context(sentences, lexical)
         if not sentences or not weights:
             return []
-        in_rows = list(dict.fromkeys(sentence for _, sentence in stated(rows, sentences)))
+        in_rows = list(dict.fromkeys(sentence for _, sentence in related.stated(sentences)))
         if lexical.max() < 0.12:  # no word in common: another language, perhaps
             by_meaning = self._by_meaning(route.question, passages, limit)
             return list(dict.fromkeys([*in_rows, *by_meaning]))[:limit]
         scores = lexical + context + _priors(route.question, sentences, passages)
         for rank, sentence in enumerate(in_rows):
-            scores[sentences.index(sentence)] += STATED / (1 + rank / 4)
+            scores[sentences.index(sentence)] += (STATED_EXACTLY if related.exact else STATED) / (1 + rank / 4)
         if _coverage(weights, passages) < MIN_COVERAGE:
             return []
         order = np.argsort(-scores, kind="stable")

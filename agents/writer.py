@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from agents.citing import Sentence, cite, sentences_of
 from agents.draft import Draft
-from agents.graph_retriever import stated
+from agents.graph_retriever import NONE, Related
 from agents.quoter import Quoter
 from core.graph import GraphRow
 from core.graph_text import statement
@@ -59,22 +59,20 @@ class Writer:
         self._ledger = ledger
         self._quoter = quoter
 
-    async def write(
-        self, route: Route, passages: Sequence[Passage], on_text: OnText, rows: Sequence[GraphRow] = ()
-    ) -> Draft:
+    async def write(self, route: Route, passages: Sequence[Passage], on_text: OnText, related: Related = NONE) -> Draft:
         """Claims, each with at least one citation. A sentence is dropped and counted that cites nothing, or that
         shares no term with the question or with what it cites: a small model may copy the prompt's example.
 
-        `rows` of the graph are shown to the model with the sentences that state them. Costs two calls.
+        Rows of the graph are shown to the model with the sentences that state them. Costs two calls.
         Raises LLMError.
         """
-        evidence = await self._extract(route, passages, rows)
+        evidence = await self._extract(route, passages, related)
         if not evidence.sentences:
             return Draft((), (), "none", dropped=evidence.dropped)
         reply = await self._stream(route.question, evidence, on_text)
         return self._draft(reply, evidence, route.question)
 
-    async def _extract(self, route: Route, passages: Sequence[Passage], rows: Sequence[GraphRow]) -> _Evidence:
+    async def _extract(self, route: Route, passages: Sequence[Passage], related: Related) -> _Evidence:
         """What states the graph's first rows, what the model picks, and behind it what the quoter would quote: small
         models overlook the plainest."""
         offered = _within(sentences_of(passages), MAX_PASSAGE_CHARS)
@@ -84,11 +82,11 @@ class Writer:
         unseen = {part.rank for part in reply.left_out}
         numbers = list(dict.fromkeys(picked.sentences))
         valid = [n for n in numbers if 1 <= n <= len(offered) and passage_of[n - 1] not in unseen]
-        plain = await asyncio.to_thread(self._quoter.best, route, passages, PLAIN_QUOTES, rows)
-        related = stated(rows, sentences_of(passages))[:MAX_RELATIONS]
-        of_rows = [sentence for _, sentence in related]
+        plain = await asyncio.to_thread(self._quoter.best, route, passages, PLAIN_QUOTES, related)
+        stated = related.stated(sentences_of(passages))[:MAX_RELATIONS]
+        of_rows = [sentence for _, sentence in stated]
         chosen = list(dict.fromkeys([*of_rows, *(offered[n - 1] for n in valid[:MAX_QUOTES]), *plain]))
-        relations = [(row, chosen.index(sentence) + 1) for row, sentence in related]
+        relations = [(row, chosen.index(sentence) + 1) for row, sentence in stated]
         return _Evidence(chosen, len(numbers) - len(valid), relations)
 
     async def _stream(self, question: str, evidence: _Evidence, on_text: OnText) -> Reply:

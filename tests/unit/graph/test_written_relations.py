@@ -95,6 +95,16 @@ async def test_of_a_question_that_rules_read_whole_no_model_is_asked_for_a_query
     assert not (await app.query_graph(QUESTION)).exact and len(model.prompts) == 3
 
 
+async def test_where_the_graph_answers_all_that_is_asked_the_sentence_that_states_it_is_the_answer(
+    app: App, tmp_path: Path
+) -> None:
+    note = tmp_path / "note.md"
+    note.write_text("# Note\n\nWho asks who developed HeronNet gets no reply: HeronNet developed of itself.\n", "utf-8")
+    await app.add_document(str(note))
+    answered = await app.ask(PLAIN, policy="quote")
+    assert [claim.text for claim in answered.claims] == ["HeronNet was developed by the Harbour Institute."]
+
+
 async def test_where_the_graph_has_nothing_of_it_the_model_is_asked(app: App, model: Model) -> None:
     found = await app.query_graph("What does HeronNet use?")
     assert [prompt for prompt in model.prompts if "Cypher" in prompt] and not found.exact
