@@ -325,7 +325,8 @@ def row(tokens: Sequence[str]) -> Normalised | None:
 def is_plain(wording: str) -> bool:
     """Whether it says a relation of the vocabulary and nothing beside it: 'trained on', not 'first trained on'."""
     tokens = wording.split()
-    return row(tokens) is not None and _FILLERS.isdisjoint(tokens)
+    known = row(tokens)
+    return known is not None and known.relation != RELATED_TO and _FILLERS.isdisjoint(tokens)
 
 
 def is_denied(text: str) -> bool:

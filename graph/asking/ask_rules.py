@@ -24,8 +24,9 @@ _WH = re.compile(
 _ASKS = re.compile(r"^\W*(?:please\s+)?(?:list|name|show|give|tell|find|all|the|me|us|every|of)\b", re.IGNORECASE)
 _RELATIVE = re.compile(r"\b(?:that|which|who|whose)\b|(?<=\bof)\s", re.IGNORECASE)
 _AUXILIARY = frozenset("is are was were be been do does did has have had can could will would the a an".split())
-_ASKING = _AUXILIARY | frozenset("who whom whose what which where when how please list name show give tell me".split())
-_ANY_RELATION = frozenset("related relation relationship connected connection between and to with".split())
+_ASKING = _AUXILIARY | frozenset("who whom whose what which please list name show give tell me".split())
+_ANY_RELATION = frozenset("how related relation relationship connected connection between and to with".split())
+_OF_PLACE_OR_TIME = frozenset("BORN_IN DIED_IN LOCATED_IN PUBLISHED_IN".split())
 _PLACE_OR_TIME = {"where": ("in", "at"), "when": ("in", "on")}
 
 
@@ -69,6 +70,7 @@ class RuleReader:
             if not hops or not all(is_plain(hop.wording) for hop in hops):
                 return False
             said |= {word for hop in hops for word in hop.wording.split()}
+            said |= {"where", "when"} if _known(hops[-1].wording) in _OF_PLACE_OR_TIME else set()
             said |= set(noun.split()) if self._index.type_of(noun) else set()
         for link in reversed(links):
             question = f"{question[: link.start]} {question[link.end :]}"
