@@ -99,7 +99,7 @@ async def test_where_the_graph_answers_all_that_is_asked_the_sentence_that_state
     app: App, tmp_path: Path
 ) -> None:
     note = tmp_path / "note.md"
-    note.write_text("# Note\n\nWho asks who developed HeronNet gets no reply: HeronNet developed of itself.\n", "utf-8")
+    note.write_text("# Note\n\nThe bay asks for years who has developed it. HeronNet is liked at the bay.\n", "utf-8")
     await app.add_document(str(note))
     answered = await app.ask(PLAIN, policy="quote")
     assert [claim.text for claim in answered.claims] == ["HeronNet was developed by the Harbour Institute."]
