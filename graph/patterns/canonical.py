@@ -11,9 +11,9 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from graph.cypher.render import render
 from graph.patterns.conditions import TRUE, Condition, Test, as_text, both, conjuncts, renamed, variables
 from graph.patterns.pattern import Alternative, Edge, Part, Pattern, check_size
+from graph.patterns.render import render
 
 _MOST_ORDERS = 48
 
