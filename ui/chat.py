@@ -115,7 +115,8 @@ class Page:
                 yield [*earlier, current], show.messages([*earlier, current]), busy_box()
         except QuaereError as error:
             current = replace(current, error=error)
-        after = question_box(question if current.error else "")
+        # The box was emptied when the answer began: what somebody types as it ends stays.
+        after = question_box(question if current.error else None)
         yield [*earlier, current], show.messages([*earlier, current]), after
 
     async def open_first(self, conversation: Conversation) -> tuple[Any, Any]:
@@ -224,7 +225,7 @@ def invitation(documents: Sequence[Document]) -> Update:
     return gr.update(placeholder=INVITATION, examples=examples)
 
 
-def question_box(text: str | None = "") -> Update:
+def question_box(text: str | None) -> Update:
     """Ready for a question; None leaves in it what is there."""
     update = gr.update(submit_btn="Ask", stop_btn=False, interactive=True)
     return update if text is None else update | {"value": text}

@@ -111,6 +111,7 @@ async def ask(page: Page, question: str) -> None:
 
     asked = page.locator(".q-asked")
     before = await asked.count()
+    await page.wait_for_selector("#question button.submit-button")  # not while a question is being answered
     await page.fill("#question textarea", question)
     await page.keyboard.press("Enter")
     try:
