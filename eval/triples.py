@@ -61,6 +61,7 @@ async def measured(
 
 def report(read: Sequence[Extraction], seconds: Sequence[float], usage: Usage) -> dict[str, Any]:
     triples = [triple for extraction in read for triple in extraction.triples]
+    ends = {end for t in triples for end in ((t.subject, t.subject_type), (t.object, t.object_type))}
     dropped: Counter[str] = Counter()
     for extraction in read:
         dropped.update(extraction.dropped)
@@ -72,6 +73,8 @@ def report(read: Sequence[Extraction], seconds: Sequence[float], usage: Usage) -
         "dropped": dict(dropped.most_common()),
         "kept_of_stated": round(len(triples) / max(1, len(triples) + dropped.total()), 3),
         "quotes_of_several_sentences": sum(len(sentences(triple.quote)) > 1 for triple in triples),
+        "names": len({name for name, _ in ends}),
+        "typed": dict(sorted((name, kind) for name, kind in ends if kind)),
         "relations": dict(Counter(triple.relation for triple in triples).most_common()),
         "seconds": {"all": round(sum(seconds), 2), "longest": round(max(seconds, default=0), 2)},
         "usage": usage.model_dump(),

@@ -115,10 +115,13 @@ def messages(conversation: Sequence[Exchange]) -> list[Message]:
     return [{**message, "content": str(message["content"])} for message in shown]
 
 
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
 def _steps_message(exchange: Exchange) -> Message:
     seconds = sum(step.ms for step in exchange.steps) / 1000
-    count = f"{len(exchange.steps)} step{'' if len(exchange.steps) == 1 else 's'}"
-    title = "Reading the papers" if exchange.running else f"{count} in {seconds:.1f} s"
+    title = "Reading the papers" if exchange.running else f"{_counted(len(exchange.steps), 'step')} in {seconds:.1f} s"
     content = _div("steps", _join(map(_step, exchange.steps)))
     return {
         "role": "assistant",
@@ -275,7 +278,7 @@ def library(documents: Sequence[Document]) -> Markup:
 def held(document: Document) -> str:
     """'15 pages, 4 tables, 5 figures · #vision #classic'."""
     counts = ((document.pages, "page"), (document.tables, "table"), (document.figures, "figure"))
-    said = ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n or word == "page")
+    said = ", ".join(_counted(n, word) for n, word in counts if n or word == "page")
     return " · ".join(part for part in (said, " ".join(f"#{tag}" for tag in document.tags)) if part)
 
 

@@ -22,13 +22,12 @@ from graph.extraction.clauses import statements
 from graph.extraction.groups import Statement
 from graph.extraction.kinds import ends_at, type_of, types_of
 from graph.extraction.naming import clean_name, name_key, problem
-from graph.extraction.phrases import Vocabulary, blanked, vocabulary_of
+from graph.extraction.phrases import LONGEST, Vocabulary, blanked, vocabulary_of
 from graph.extraction.triple_ids import triple_id
 from graph.relations import IS_A, is_citation, normalise
 
 RULES = "rules@"  # and the version: another one reads every passage anew that older rules have read
 NAME = f"{RULES}2"
-_LONGEST = 700
 _CJK_NAME = r"[A-Z][\w.+-]*(?: [A-Z0-9][\w.+-]*){0,3}"
 _CHINESE = re.compile(
     rf"(?P<a>{_CJK_NAME})\s?(?P<w>是?基于|使用了?|采用了?|优于|超过了?|超越了?|包含|属于|扩展了?|源自)\s?(?P<b>{_CJK_NAME})",
@@ -86,7 +85,7 @@ def _prose(text: str) -> Iterator[tuple[int, int]]:
         letters = sum(char.isalpha() or char == " " for char in blanked(sentence))
         closed = re.search(r"[.!?:。！？][\"'”’)\]]*$", sentence)
         worded = len(sentence.split()) >= 4 or re.search(r"[\u3400-\u9fff]{4}", sentence)
-        if end - start <= _LONGEST and closed and worded and letters >= 0.75 * len(sentence):
+        if end - start <= LONGEST and closed and worded and letters >= 0.75 * len(sentence):
             yield start, end
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from core.text import sentences
 from graph.extraction.naming import name_key
-from graph.extraction.phrases import Token, Vocabulary, blanked, tokens_of
+from graph.extraction.phrases import LONGEST, Token, Vocabulary, blanked, tokens_of
 
 _NOUNS = {
     "model": "model network architecture encoder decoder classifier detector transformer",
@@ -41,7 +41,6 @@ _GOES_ON = re.compile(r"(?:,\s+[\w-]+){0,3},?\s+(?:and|or)\b")
 _BENCH = re.compile(r"[A-Za-z]-?Bench$")
 _DEFINITE = frozenset("the this our their its".split())
 _LINKING = frozenset("on with by from to".split())  # 'on GaugeBench, a benchmark', but not 'the use of X is a task'
-_LONGEST = 700  # characters of a sentence
 _WORDS = 8  # of what something is said to be
 
 
@@ -50,7 +49,7 @@ def types_of(texts: Iterable[str], vocabulary: Vocabulary) -> dict[str, str]:
     said: dict[str, Counter[str]] = defaultdict(Counter)
     for text in texts:
         for start, end in sentences(text):
-            if end - start <= _LONGEST:
+            if end - start <= LONGEST:
                 sentence = _one_word(text[start:end])
                 tokens = tokens_of(blanked(sentence), vocabulary)
                 for first, last, type_ in (*_beside(tokens), *_said_to_be(sentence, tokens)):
@@ -116,13 +115,8 @@ def _said_to_be(sentence: str, tokens: Sequence[Token]) -> Iterator[tuple[int, i
         first = _run_before(tokens, at)
         alone = first == 0 or tokens[first - 1].kind not in ("preposition", "word") or tokens[first - 1].low in _LINKING
         type_ = _type(tokens[last - 1].text) if tokens[last - 1].kind == "word" else ""
-        if (
-            type_
-            and alone
-            and ends_at(sentence, tokens[last - 1].end)
-            and first < at
-            and at + 2 < last <= at + 2 + _WORDS
-        ):
+        short = last <= at + 2 + _WORDS
+        if type_ and alone and short and first < at and ends_at(sentence, tokens[last - 1].end):
             yield first, at, type_
 
 

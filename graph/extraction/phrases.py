@@ -45,6 +45,7 @@ PLAIN = frozenset(
     "entire whole main key final general specific particular additional total good better best high higher larger "
     "smaller greater much".split()
 )
+LONGEST = 700  # characters of a sentence that is read
 _NUMERALS = frozenset("one two three four five six seven eight nine ten eleven twelve hundred thousand".split())
 HEADS = frozenset(  # dropped behind a name: 'the GPT-4 model' is GPT-4
     "model models algorithm algorithms dataset datasets benchmark benchmarks architecture architectures framework "
